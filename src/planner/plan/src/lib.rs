@@ -1,0 +1,6 @@
+//! Demand, model and catalogue to a plan: how many datastores, how large, on which tier, at what
+//! price, which limit binds, what would flip the answer, and where every VM goes.
+
+pub mod types;
+
+pub use types::*;

@@ -1,0 +1,1 @@
+//! Benchmarks with their peers, as ratios.

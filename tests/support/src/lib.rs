@@ -1,0 +1,1 @@
+//! Writes fixture files: every variation of an inventory export.
