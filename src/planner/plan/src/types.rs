@@ -161,6 +161,25 @@ pub struct FrontierPoint {
     pub violations: Vec<String>,
 }
 
+/// The IOPS curve at one host count, with every host up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostCurve {
+    /// Hosts.
+    pub hosts: u32,
+    /// IOPS at each datastore count, from 1 on.
+    pub points: Vec<HostPoint>,
+}
+
+/// One datastore count of a [`HostCurve`]. `Carried::probability` is the chance of carrying what
+/// is needed with every host up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostPoint {
+    /// Datastores.
+    pub datastores: u32,
+    /// IOPS.
+    pub iops: Carried,
+}
+
 /// One tier with its best datastore count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TierOption {
@@ -383,6 +402,16 @@ pub struct Plan {
     pub certainty: f64,
     /// Every count considered on the chosen tier.
     pub frontier: Vec<FrontierPoint>,
+    /// IOPS on the chosen tier at 1, 2, 4 and 8 hosts and 1 to 8 datastores: where the limit moves
+    /// with hosts. May be empty.
+    #[serde(default)]
+    pub by_hosts: Vec<HostCurve>,
+    /// What one VM on one datastore gets at the 95 % level: the ceiling of striping advice.
+    #[serde(default)]
+    pub vm_ceiling_iops: Option<Iops>,
+    /// Same for throughput.
+    #[serde(default)]
+    pub vm_ceiling_mibps: Option<MibPerSec>,
     /// The tiers.
     pub tiers: Vec<TierOption>,
     /// The next best plan, in words, and why it lost.
