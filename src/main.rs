@@ -1,1 +1,7 @@
-fn main() {}
+//! Arguments and telemetry only; everything else is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    plimsoll::cli::run()
+}

@@ -1,8 +1,13 @@
-//! The whole way from files to a report, as one pure call and as its single steps.
+//! The whole way from files to a report, as one call.
+//!
+//! [`survey`] reads files into an inventory; [`size`] goes on to a plan; [`render`] writes a report.
+//! Every arrow between them is a pure function of its inputs: identical files and options give
+//! identical bytes. Files are the only thing read, and no clock is asked.
 
-pub use plimsoll_demand as demand;
-pub use plimsoll_ingest as ingest;
-pub use plimsoll_inventory as inventory;
-pub use plimsoll_model as model;
-pub use plimsoll_plan as plan;
-pub use plimsoll_report as report;
+mod error;
+mod options;
+mod pipeline;
+
+pub use error::{Error, Refusal};
+pub use options::SizingOptions;
+pub use pipeline::{Format, Progress, Sizing, Stage, Survey, plan, render, size, survey};
