@@ -47,6 +47,8 @@ pub struct PlanOptions {
     pub discount_pct: f64,
     /// Quality of service of the pool: `auto` or `manual`; `None` lets the plan choose.
     pub qos: Option<String>,
+    /// Gateway id of the platform; `None` for the one that the platform's guide asks for.
+    pub gateway: Option<String>,
     /// Ceilings of a generic array, for the platform `generic-array`.
     pub array: Option<ArrayCeilings>,
     /// Random seed of the simulation.
@@ -75,6 +77,7 @@ impl Default for PlanOptions {
             latency_slo_ms: None,
             discount_pct: 0.0,
             qos: None,
+            gateway: None,
             array: None,
             seed: 1,
         }
@@ -119,6 +122,8 @@ pub struct Carried {
     pub median: f64,
     /// 95th percentile with the planned failure.
     pub p95: f64,
+    /// Carried with the failure at the certainty asked for; equal to `p05` when that is 95 %.
+    pub at_certainty: f64,
     /// Median without the failure.
     pub median_no_failure: f64,
     /// Probability (0-1) of carrying what is needed, with the failure.
@@ -153,8 +158,8 @@ pub struct FrontierPoint {
     /// Response time at the load with the failure, ms; `None` when not quotable (utilisation
     /// above 0.85) or unknown.
     pub latency_ms: Option<Milliseconds>,
-    /// Price a month.
-    pub monthly_cost: Money,
+    /// Price a month; `None` when the region has no price for the tier, or none was given.
+    pub monthly_cost: Option<Money>,
     /// Whether every constraint holds.
     pub feasible: bool,
     /// Those that do not, in words with numbers.
@@ -326,6 +331,68 @@ pub struct DerivationStep {
     pub result: String,
 }
 
+/// How a price comes about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PriceBasis {
+    /// Region, as the provider spells it.
+    pub region: String,
+    /// Its name for people.
+    pub region_name: String,
+    /// Hours counted as a month.
+    pub hours_per_month: f64,
+    /// Price of a GiB of pool for an hour, USD.
+    pub usd_per_gib_hour: f64,
+    /// Price of a MiB/s beyond those included, for an hour, USD; `None` where throughput is not
+    /// sold apart.
+    pub usd_per_mibps_hour: Option<f64>,
+    /// Throughput provisioned apart from the size, MiB/s; `None` where it follows from the size.
+    pub provisioned_mibps: Option<MibPerSec>,
+    /// Throughput included whatever the size.
+    pub included_mibps: Option<MibPerSec>,
+    /// Discount applied, percent.
+    pub discount_pct: f64,
+    /// Day the prices were read.
+    pub date: String,
+    /// Where they were read.
+    pub source: String,
+}
+
+/// One limit of the plan, with the failure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// The limit.
+    pub resource: Resource,
+    /// How many of it work side by side; `None` for a cap that has no number.
+    pub instances: Option<f64>,
+    /// IOPS of one of them, or of the cap; `None` when unknown or without limit.
+    pub iops_each: Option<Iops>,
+    /// MiB/s of one of them, or of the cap.
+    pub mibps_each: Option<MibPerSec>,
+    /// IOPS of all.
+    pub iops: Option<Iops>,
+    /// MiB/s of all.
+    pub mibps: Option<MibPerSec>,
+}
+
+/// The plan for another load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The load against the planned one, percent: -25, 50.
+    pub load_change_pct: f64,
+    /// Whether the plan as it stands would carry that load with the headroom asked.
+    pub plan_holds: bool,
+    /// Whether the plan as it stands would carry that load without any headroom.
+    pub load_carried: bool,
+    /// Whether some plan would.
+    pub feasible: bool,
+    /// Tier that would be chosen.
+    pub tier: String,
+    /// Datastores that would be chosen.
+    pub datastores: u32,
+    /// Price a month of that.
+    pub monthly_cost: Option<Money>,
+}
+
 /// Total cost with and without external storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tco {
@@ -380,8 +447,11 @@ pub struct Plan {
     pub datastore_size_gib: Gib,
     /// Billed pool.
     pub pool_size_gib: Gib,
-    /// Price a month.
-    pub monthly_cost: Money,
+    /// Price a month; `None` when there is none in the catalogue and none was given.
+    pub monthly_cost: Option<Money>,
+    /// How that price comes about; `None` without a price.
+    #[serde(default)]
+    pub price: Option<PriceBasis>,
     /// First limit, over IOPS and MiB/s.
     pub binding_resource: Resource,
     /// Which of the two demands is nearer its limit.
@@ -412,6 +482,18 @@ pub struct Plan {
     /// Same for throughput.
     #[serde(default)]
     pub vm_ceiling_mibps: Option<MibPerSec>,
+    /// Response time at the load with the failure; `None` when not quotable or unknown.
+    #[serde(default)]
+    pub latency_ms: Option<Milliseconds>,
+    /// Limit asked for the response time.
+    #[serde(default)]
+    pub latency_limit_ms: Option<Milliseconds>,
+    /// The limits of the plan with the failure, in the order of the model's resources.
+    #[serde(default)]
+    pub ceilings: Vec<Ceiling>,
+    /// What would be planned if the load turned out smaller or larger.
+    #[serde(default)]
+    pub what_if: Vec<WhatIf>,
     /// The tiers.
     pub tiers: Vec<TierOption>,
     /// The next best plan, in words, and why it lost.
