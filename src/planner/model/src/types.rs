@@ -74,3 +74,51 @@ impl Prediction {
         self.shares.first().map(|share| share.0)
     }
 }
+
+impl Configuration {
+    /// `hosts` hosts mounting `datastores` datastores by `connections` flows each, with VMs and
+    /// outstanding I/O more than enough.
+    #[must_use]
+    pub fn full(hosts: f64, datastores: f64, connections: f64) -> Self {
+        Self {
+            hosts,
+            datastores,
+            flows: hosts * datastores * connections,
+            vms: None,
+            outstanding: None,
+        }
+    }
+}
+
+/// Response time at a load.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencyPrediction {
+    /// Median of the mean response time, ms.
+    pub median_ms: f64,
+    /// 5th percentile, ms.
+    pub p05_ms: f64,
+    /// 95th percentile, ms.
+    pub p95_ms: f64,
+    /// Response time without load, ms.
+    pub unloaded_ms: f64,
+    /// Load over what the configuration carries, 0-1.
+    pub utilisation: f64,
+}
+
+/// Why no latency is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyUnknown {
+    /// The points behind the model state no latency and no number of outstanding I/Os.
+    #[error("the published points give no unloaded response time")]
+    UnloadedNotMeasured,
+    /// Past the knee single points are off by half to double.
+    #[error("the load is {:.0} % of the limit; above 85 % no latency is quoted", .utilisation * 100.0)]
+    TooCloseToTheLimit {
+        /// Load over what the configuration carries.
+        utilisation: f64,
+    },
+    /// The model does not predict the quantity.
+    #[error("the model does not predict this quantity")]
+    NoSuchQuantity,
+}
