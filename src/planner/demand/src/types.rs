@@ -69,6 +69,9 @@ pub struct Class {
     pub block_kib: f64,
     /// Correlation inside the class, 0-1.
     pub correlation: f64,
+    /// Average over time as a share of the 95th percentile over time, 0-1; what is left of the
+    /// shape is the difference between VMs of the class.
+    pub average_of_peak: f64,
     /// Where the numbers come from.
     pub source: String,
     /// Evidence.
@@ -90,6 +93,8 @@ pub struct VmDemand {
     pub vm: VmId,
     /// Its class.
     pub class: ClassId,
+    /// The rule that put it there: index into [`Class::rules`].
+    pub rule: u16,
     /// 95th percentile of this VM's own IOPS.
     pub iops_p95: Iops,
     /// Mean IOPS: what it adds to a sum on average.
@@ -136,6 +141,15 @@ pub struct Assumption {
     pub grade: EvidenceGrade,
 }
 
+/// VMs that should not share a datastore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Separation {
+    /// The rule that says so.
+    pub why: String,
+    /// The VMs, in inventory order; at least two.
+    pub vms: Vec<VmId>,
+}
+
 /// What the datastores have to carry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
@@ -145,6 +159,8 @@ pub struct Demand {
     pub classes: Vec<Class>,
     /// One entry per VM whose capacity counts, in inventory order.
     pub vms: Vec<VmDemand>,
+    /// VMs to keep apart.
+    pub separate: Vec<Separation>,
     /// Load today.
     pub today: Load,
     /// Load at the horizon: today's with growth.
