@@ -297,6 +297,17 @@ pub struct StripingAdvice {
     pub caveat: String,
 }
 
+/// What a margin is measured over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarginOf {
+    /// What is carried at the certainty asked, over what is needed; the tighter of IOPS and MiB/s.
+    #[default]
+    Performance,
+    /// Size of the datastores over the capacity needed.
+    Capacity,
+}
+
 /// What would flip the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
@@ -318,6 +329,9 @@ pub struct Sensitivity {
     pub fails_at: Option<f64>,
     /// Value at which a smaller or cheaper plan would do.
     pub smaller_at: Option<f64>,
+    /// What the margins are measured over.
+    #[serde(default)]
+    pub of: MarginOf,
 }
 
 /// One step of the derivation with the numbers put in.
