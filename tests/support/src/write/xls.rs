@@ -73,7 +73,7 @@ pub fn bytes(export: &Export<'_>) -> io::Result<Vec<u8>> {
     for body in bodies {
         stream.extend(body);
     }
-    compound(stream)
+    compound("Workbook", stream)
 }
 
 fn record(out: &mut Vec<u8>, kind: u16, data: &[u8]) {
@@ -212,8 +212,11 @@ const END_OF_CHAIN: u32 = 0xffff_fffe;
 const FREE: u32 = 0xffff_ffff;
 const FAT_SECTOR: u32 = 0xffff_fffd;
 
-/// Puts the stream into a compound file of version 3 under the name `Workbook`.
-fn compound(mut stream: Vec<u8>) -> io::Result<Vec<u8>> {
+/// Puts a stream into a compound file of version 3.
+///
+/// # Errors
+/// When it is too large for the sector table as written here.
+pub fn compound(name: &str, mut stream: Vec<u8>) -> io::Result<Vec<u8>> {
     // A stream below 4096 bytes would have to stand in the short-stream store.
     let size = stream.len().max(4_096);
     stream.resize(size.next_multiple_of(SECTOR), 0);
@@ -246,7 +249,7 @@ fn compound(mut stream: Vec<u8>) -> io::Result<Vec<u8>> {
     chains.resize(fat_sectors * 128, FREE);
     out.extend(chains.into_iter().flat_map(u32::to_le_bytes));
     out.extend(entry("Root Entry", 5, 1, END_OF_CHAIN, 0));
-    out.extend(entry("Workbook", 2, FREE, first, size as u32));
+    out.extend(entry(name, 2, FREE, first, size as u32));
     out.extend(entry("", 0, FREE, 0, 0));
     out.extend(entry("", 0, FREE, 0, 0));
     out.extend(stream);
