@@ -48,6 +48,9 @@ pub struct Inventory {
     pub totals: Totals,
     /// Who is counted and who is not, and why.
     pub population: Population,
+    /// Sums per cluster, host and datastore, in the order of their lists.
+    #[serde(default)]
+    pub groups: Vec<GroupTotals>,
     /// Rule results.
     pub findings: Vec<Finding>,
     /// Cross-tab checks.
@@ -303,6 +306,36 @@ pub struct Population {
     pub steps: Vec<PopulationStep>,
     /// VMs that count for performance.
     pub counted: u64,
+}
+
+/// What VMs are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupKind {
+    /// Cluster name; VMs outside a cluster are under an empty name.
+    Cluster,
+    /// Host name.
+    Host,
+    /// Datastore. A VM on several datastores is in each; its used space is divided between them
+    /// by the size of its disks there.
+    Datastore,
+}
+
+/// Sums over the VMs of one group, templates and powered-off VMs included, placeholders not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupTotals {
+    /// What the group is.
+    pub kind: GroupKind,
+    /// Its name.
+    pub name: Text,
+    /// VMs.
+    pub vms: u64,
+    /// Of these, VMs that count for performance.
+    pub counted: u64,
+    /// Used space.
+    pub used: Mib,
+    /// Sum of the virtual disks (in a datastore: of those on it, shared disks once).
+    pub disk_capacity: Mib,
 }
 
 /// Severity of a finding.
