@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::problem::Problems;
 use crate::rows::{
     ClusterRow, DatastoreRow, DiskRow, DvSwitchRow, HbaRow, HostRow, MemoryRow, MetadataRow,
-    MultipathRow, NicRow, PartitionRow, PortRow, SnapshotRow, SourceRow, SwitchRow, Text,
-    VmRow, VmkernelRow,
+    MultipathRow, NicRow, PartitionRow, PortRow, SnapshotRow, SourceRow, SwitchRow, Text, VmRow,
+    VmkernelRow,
 };
 
 /// What a file turned out to be.
@@ -100,4 +100,6 @@ pub struct Export {
     pub problems: Problems,
     /// Secrets found in annotations and redacted, as (file index, row) of vInfo.
     pub redacted_secrets: Vec<crate::rows::RowRef>,
+    /// The averages that the rows stand for, when they were typed in by hand.
+    pub manual: Option<crate::manual::ManualAverages>,
 }

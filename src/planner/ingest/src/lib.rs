@@ -5,12 +5,45 @@
 //! Nothing is guessed silently and nothing here decides what a row means: identity, joins and
 //! exclusions belong to `plimsoll-inventory`.
 //!
+//! The way of a file: `leaves` opens folders and archives, `sniff` tells forms by their bytes,
+//! `archive` and `package` guard what is inflated, `xlsx`, `xls` and `delimited` deliver cells,
+//! `recognise` refuses other tools' exports, `table` turns cells into the rows of `columns`.
+//!
 //! Invariants: blank is not zero (`Option`); licence keys never leave this crate; secrets in
 //! annotations are redacted before they reach a row; lengths found in a file never size memory.
 
+mod archive;
+mod cell;
+mod columns;
+mod date;
+mod delimited;
+mod encoding;
+pub mod error;
 pub mod export;
+mod headers;
+pub mod input;
+mod intern;
+mod leaves;
+pub mod limits;
+pub mod manual;
+mod number;
+mod package;
 pub mod problem;
+mod read;
+mod recognise;
 pub mod rows;
+mod secrets;
+mod sniff;
+mod strings;
+mod tab;
+mod table;
+mod words;
+mod xlsx;
 
+pub use error::{Error, ErrorCode};
 pub use export::{Export, InputFile, SourceKind, TabSummary};
+pub use input::{Input, Observer, Progress, Source};
+pub use limits::Limits;
+pub use manual::{ManualAverages, manual};
 pub use problem::{Problem, Problems, Severity};
+pub use read::read;

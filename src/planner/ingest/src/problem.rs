@@ -67,6 +67,17 @@ impl Problems {
         }
     }
 
+    /// Adds those of another list, such as of one tab.
+    pub fn append(&mut self, other: Self) {
+        for problem in other.items {
+            self.push(problem);
+        }
+        for (key, count) in other.not_kept {
+            *self.seen.entry(key.clone()).or_insert(0) += count;
+            *self.not_kept.entry(key).or_insert(0) += count;
+        }
+    }
+
     /// Number met, kept or not.
     #[must_use]
     pub fn total(&self) -> u64 {

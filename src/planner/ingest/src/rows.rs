@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 pub type Text = Arc<str>;
 
 /// Where a row stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct RowRef {
     /// Index into `Export::files`.
     pub file: u32,
@@ -55,7 +57,7 @@ pub struct VmRef {
 }
 
 /// vInfo.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct VmRow {
     pub at: RowRef,
@@ -94,7 +96,7 @@ pub struct VmRow {
 }
 
 /// vMemory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct MemoryRow {
     pub at: RowRef,
@@ -104,7 +106,7 @@ pub struct MemoryRow {
 }
 
 /// vDisk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct DiskRow {
     pub at: RowRef,
@@ -135,7 +137,7 @@ pub struct DiskRow {
 }
 
 /// vPartition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct PartitionRow {
     pub at: RowRef,
@@ -148,7 +150,7 @@ pub struct PartitionRow {
 }
 
 /// vSnapshot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct SnapshotRow {
     pub at: RowRef,
@@ -162,7 +164,7 @@ pub struct SnapshotRow {
 }
 
 /// vDatastore.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct DatastoreRow {
     pub at: RowRef,
@@ -195,7 +197,7 @@ pub struct DatastoreRow {
 }
 
 /// vHost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct HostRow {
     pub at: RowRef,
@@ -222,7 +224,7 @@ pub struct HostRow {
 }
 
 /// vCluster.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct ClusterRow {
     pub at: RowRef,
@@ -238,7 +240,7 @@ pub struct ClusterRow {
 }
 
 /// vMultiPath: one row per host and VMFS extent; NFS datastores do not appear.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct MultipathRow {
     pub at: RowRef,
@@ -257,7 +259,7 @@ pub struct MultipathRow {
 }
 
 /// vHBA.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct HbaRow {
     pub at: RowRef,
@@ -271,7 +273,7 @@ pub struct HbaRow {
 }
 
 /// vNIC: the physical adapters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct NicRow {
     pub at: RowRef,
@@ -285,7 +287,7 @@ pub struct NicRow {
 }
 
 /// vSC_VMK: VMkernel ports.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct VmkernelRow {
     pub at: RowRef,
@@ -300,7 +302,7 @@ pub struct VmkernelRow {
 }
 
 /// vSwitch: standard switches, one row per host and switch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct SwitchRow {
     pub at: RowRef,
@@ -312,7 +314,7 @@ pub struct SwitchRow {
 }
 
 /// dvSwitch: distributed switches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct DvSwitchRow {
     pub at: RowRef,
@@ -322,7 +324,7 @@ pub struct DvSwitchRow {
 }
 
 /// vPort: port groups of standard switches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct PortRow {
     pub at: RowRef,
@@ -334,7 +336,7 @@ pub struct PortRow {
 }
 
 /// vSource.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct SourceRow {
     pub at: RowRef,
@@ -346,7 +348,7 @@ pub struct SourceRow {
 }
 
 /// vMetaData.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "named after the columns")]
 pub struct MetadataRow {
     pub at: RowRef,
