@@ -2,11 +2,22 @@
 
 use crate::model::Model;
 
-/// Id and text of each, in the order in which they are listed.
-const FILES: [(&str, &str); 1] = [(
+macro_rules! shipped {
+    ($($id:literal),+ $(,)?) => {
+        [$(($id, include_str!(concat!("../../../../models/", $id, ".json")))),+]
+    };
+}
+
+/// Id and text of each, in the order of `data/reference/fits.csv`.
+const FILES: [(&str, &str); 7] = shipped![
     "azure-vmware-solution-av36-anf",
-    include_str!("../../../../models/azure-vmware-solution-av36-anf.json"),
-)];
+    "cubefs-25gbe-gen2",
+    "cubefs-10gbe-gen1",
+    "azure-netapp-files-regular-volume",
+    "azure-netapp-files-large-volume",
+    "oracle-dnfs-anf-8-volumes",
+    "readynas-4200-mpio",
+];
 
 impl Model {
     /// The shipped model with `id`.

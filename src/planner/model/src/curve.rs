@@ -42,6 +42,40 @@ pub fn exponent_gradient(ln_ceilings: &[f64], exponent: f64, ln_x: f64, shares: 
     (mean - ln_x) / exponent
 }
 
+/// Second-order terms of the delta method: how far the median of `ln X` lies below its value at
+/// the centre when the ceilings vary, and the variance that the curvature adds.
+///
+/// The smooth minimum is concave in `ln C`, with Hessian `-p (diag w - w w^T)`: where two limits
+/// are near each other, the lower of two uncertain ones is lower than either alone.
+/// `covariance(i, j)` is that of the terms `i` and `j`.
+pub fn curvature(
+    shares: &[f64],
+    exponent: f64,
+    first_order_variance: f64,
+    covariance: impl Fn(usize, usize) -> f64,
+) -> (f64, f64) {
+    if exponent.is_infinite() {
+        return (0.0, 0.0);
+    }
+    let n = shares.len();
+    let hessian = |i: usize, j: usize| {
+        let diagonal = if i == j { shares[i] } else { 0.0 };
+        -exponent * (diagonal - shares[i] * shares[j])
+    };
+    let product = |i: usize, j: usize| (0..n).map(|k| hessian(i, k) * covariance(k, j)).sum::<f64>();
+    let mut shift = 0.0;
+    let mut variance = 0.0;
+    for i in 0..n {
+        shift += 0.5 * product(i, i);
+        for j in 0..n {
+            variance += 0.5 * product(i, j) * product(j, i);
+        }
+    }
+    // Second order is only a correction: beyond half a deviation it is not trusted further.
+    let limit = 0.5 * first_order_variance.max(0.0).sqrt();
+    (shift.clamp(-limit, limit), variance.clamp(0.0, first_order_variance.max(0.0)))
+}
+
 /// Utilisation `[ sum_k (load / (n_k C_k))^p ]^(1/p)` of the joint limit: load over the smooth
 /// minimum.
 pub fn utilisation(ln_ceilings: &[f64], exponent: f64, load: f64) -> f64 {

@@ -6,22 +6,38 @@
 //! [`Model`] predicts; [`fit`] makes one from published or measured points and reports how well it
 //! and simpler families predict points that they have not seen.
 
+mod beliefs;
 mod built_in;
+mod checks;
 pub mod curve;
 mod error;
+mod families;
+mod fit;
 mod generic;
 mod hull;
+mod lm;
+mod markdown;
 mod matrix;
 mod model;
+mod points;
 mod predict;
 mod random;
+mod series;
+mod solve;
 pub mod types;
 
+pub use beliefs::{FitRow, PriorRow, PriorTable, PriorTarget, shipped_fits};
 pub use error::ModelError;
+pub use fit::{
+    ExponentChoice, FamilyReport, FitOptions, FitReport, MAX_FITTED_POINTS, PointReport, fit,
+    fit_model,
+};
 pub use generic::{SHARED_EXPONENT, StatedCeilings};
 pub use hull::{Axis, Hull};
 pub use model::{
     Ceiling, Estimate, Exponent, LeaveOneOut, MAX_CEILINGS, Model, Prior, SCHEMA_VERSION, Series,
 };
+pub use points::{MAX_ROWS, Measured, Point, Statistic, platforms, read_points, select};
 pub use predict::{Draw, LATENCY_UTILISATION_LIMIT};
+pub use series::{DISAGREEMENT_LN, KeptOut, SuspectPoint};
 pub use types::*;

@@ -169,9 +169,7 @@ impl Model {
     /// # Errors
     /// When a value is not finite.
     pub fn to_json(&self) -> Result<String, ModelError> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        Ok(text)
+        Ok(with_short_arrays(&serde_json::to_string_pretty(self)?))
     }
 
     fn check(&self) -> Result<(), ModelError> {
@@ -305,6 +303,32 @@ impl Model {
         let ceiling = self.ceiling(quantity, Resource::Concurrency)?;
         Some(1000.0 / series.iops_of(ceiling.value)?)
     }
+}
+
+/// Indented JSON with each array of numbers on one line, and a final newline.
+fn with_short_arrays(pretty: &str) -> String {
+    let is_number = |line: &str| {
+        let line = line.trim().trim_end_matches(',');
+        line.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+    };
+    let mut text = String::with_capacity(pretty.len());
+    let mut lines = pretty.lines().peekable();
+    while let Some(line) = lines.next() {
+        text.push_str(line);
+        if line.ends_with('[') && lines.peek().is_some_and(|next| is_number(next)) {
+            let mut first = true;
+            while let Some(number) = lines.next_if(|next| is_number(next)) {
+                if !first {
+                    text.push(' ');
+                }
+                text.push_str(number.trim());
+                first = false;
+            }
+            text.push_str(lines.next().map_or("", str::trim));
+        }
+        text.push('\n');
+    }
+    text
 }
 
 impl Series {

@@ -1,11 +1,11 @@
 //! Predictions: median, interval, shares; parameter draws; latency; other block sizes.
 //!
-//! The interval is the delta method on `ln X` with Student t: variance of the parameters, the
-//! discrepancy of ceilings that no point probed, and the spread of points about the curve. Draws
-//! sample the same distribution, so the two agree; one draw holds for every configuration, so a
+//! The interval is the delta method of second order on `ln X` with Student t: variance of the
+//! parameters, the discrepancy of ceilings that few points probed, and the spread of points about
+//! the curve. Draws sample the same distribution, so the two agree; one draw holds for every configuration, so a
 //! draw never loses throughput when a datastore is added.
 
-use crate::curve::{exponent_gradient, latency_factor, ln_smooth_minimum};
+use crate::curve::{curvature, exponent_gradient, latency_factor, ln_smooth_minimum};
 use crate::matrix::Square;
 use crate::model::{MAX_CEILINGS, Model, Series};
 use crate::random::Random;
@@ -83,7 +83,7 @@ impl Model {
         let p = self.exponent.value;
         let ln_x = ln_smooth_minimum(&terms.ln[..terms.len], p, &mut shares[..terms.len]);
         let mut gradient = vec![0.0; parameters.len()];
-        let mut variance = series.residual_sd_ln.powi(2);
+        let mut variance = 0.0;
         for k in 0..terms.len {
             let ceiling = &series.ceilings[terms.index[k]];
             gradient[offset + terms.index[k]] = shares[k];
@@ -96,6 +96,13 @@ impl Model {
                 * exponent_gradient(&terms.ln[..terms.len], p, ln_x, &shares[..terms.len]);
         }
         variance += self.quadratic(&gradient);
+        let (shift, more) = curvature(&shares[..terms.len], p, variance, |i, j| {
+            let (i, j) = (terms.index[i], terms.index[j]);
+            let own = if i == j { series.ceilings[i].discrepancy_sd_ln.powi(2) } else { 0.0 };
+            own + self.covariance[offset + i][offset + j]
+        });
+        let ln_x = ln_x + shift;
+        variance += more + series.residual_sd_ln.powi(2);
         let half = student_t(0.95, series.degrees_of_freedom) * variance.sqrt();
         let mut named: Vec<(Resource, f64)> = (0..terms.len)
             .map(|k| (series.ceilings[terms.index[k]].resource, shares[k]))

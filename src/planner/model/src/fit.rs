@@ -1,0 +1,669 @@
+//! From points to a model with its report: fit, leave-one-out, coverage, families, suspects.
+
+use crate::beliefs::{FitRow, PriorTable, shipped_fits};
+use crate::error::ModelError;
+use crate::families::Family;
+use crate::generic::SHARED_EXPONENT;
+use crate::hull::{Axis, Hull};
+use crate::model::{
+    Ceiling, Estimate, Exponent, LeaveOneOut, Model, Prior, SCHEMA_VERSION, Series,
+};
+use crate::points::{Point, select};
+use crate::predict::student_t;
+use crate::series::{KeptOut, Observation, Prepared, SeriesData, SuspectPoint, prepare};
+use crate::solve::{Curve, ExponentRule, Solution, resources_of};
+use crate::types::Resource;
+use plimsoll_units::EvidenceGrade;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// Most points that one fit takes: cross-validation refits once for each.
+pub const MAX_FITTED_POINTS: usize = 2_000;
+
+/// How the exponent p is found.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum ExponentChoice {
+    /// As `data/reference/fits.csv` says for the platform, else the shared 2.5.
+    #[default]
+    Listed,
+    /// This value.
+    Fixed(f64),
+    /// Fitted with the prior `ln(p - 0.5) ~ N(ln 2, 0.3)`.
+    Fitted,
+}
+
+/// What to fit and how.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// Platform name, pattern with `*`, or the id of a shipped fit; `None` when the file holds one.
+    pub platform: Option<String>,
+    /// Id of the model; `None` takes the listed one or one made from the platform's name.
+    pub id: Option<String>,
+    /// Title of the model; `None` as for the id.
+    pub title: Option<String>,
+    /// Exponent.
+    pub exponent: ExponentChoice,
+    /// Beliefs; `None` takes those that ship.
+    pub priors: Option<PriorTable>,
+    /// What the points are: `None` is C, published; A when measured by the user.
+    pub grade: Option<EvidenceGrade>,
+}
+
+/// How one family predicts points that it has not seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FamilyReport {
+    /// Name.
+    pub name: String,
+    /// Parameters over all series.
+    pub parameters: usize,
+    /// Median of |predicted / published - 1|, percent.
+    pub median_pct: f64,
+    /// Mean, percent.
+    pub mean_pct: f64,
+}
+
+/// One point against the model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PointReport {
+    /// Row in the file.
+    pub row: usize,
+    /// Series.
+    pub series: String,
+    /// Configuration in words.
+    pub configuration: String,
+    /// `mean`, `peak`, `at least` or empty.
+    pub statistic: String,
+    /// Published value in the series' unit.
+    pub published: f64,
+    /// Unit.
+    pub unit: String,
+    /// What the fit over all points says.
+    pub fitted: f64,
+    /// What a fit without this point says, with its 90 % interval.
+    pub left_out: Option<f64>,
+    /// Lower end.
+    pub left_out_p05: Option<f64>,
+    /// Upper end.
+    pub left_out_p95: Option<f64>,
+    /// `left_out / published - 1`, percent.
+    pub error_pct: Option<f64>,
+    /// How far the point alone decides the curve there, 0-1; from 0.8 its leave-one-out error is
+    /// an extrapolation.
+    pub leverage: f64,
+}
+
+/// All that is known of a fit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FitReport {
+    /// Platforms fitted.
+    pub platforms: Vec<String>,
+    /// Points fitted.
+    pub points_used: usize,
+    /// Error on points left out, `None` when no point can be left out.
+    pub leave_one_out: Option<LeaveOneOut>,
+    /// Share of left-out points inside their 90 % interval, percent.
+    pub coverage_90_pct: Option<f64>,
+    /// The recommended model and simpler ones on the same points.
+    pub families: Vec<FamilyReport>,
+    /// Points that fail a data check.
+    pub suspect_points: Vec<SuspectPoint>,
+    /// Rows that are not in the fit, and why.
+    pub kept_out: Vec<KeptOut>,
+    /// Each point against the model.
+    pub points: Vec<PointReport>,
+    /// The model.
+    pub model: Model,
+}
+
+/// Fits the recommended model and reports how good it is.
+///
+/// # Errors
+/// A selection that is ambiguous or empty, too few or too many points, no finite optimum.
+pub fn fit(points: &[Point], options: &FitOptions) -> Result<FitReport, ModelError> {
+    let job = Job::new(points, options)?;
+    let solutions = job.solve()?;
+    let left_out = job.leave_one_out(job.exponent);
+    let errors = |predictions: &[Vec<Option<Held>>]| -> Vec<f64> {
+        job.errors(predictions.iter().map(|s| s.iter().map(|h| h.as_ref().map(|h| h.value))))
+    };
+    let mut report = FitReport {
+        platforms: job.platforms.clone(),
+        points_used: job.points_used(),
+        leave_one_out: summary(&errors(&left_out)),
+        coverage_90_pct: job.coverage(&left_out),
+        families: Vec::new(),
+        suspect_points: job.prepared.suspects.clone(),
+        kept_out: job.prepared.kept_out.clone(),
+        points: job.point_reports(&solutions, &left_out),
+        model: job.model(&solutions),
+    };
+    report.families = job.families(&errors(&left_out));
+    crate::checks::after_fit(&job.prepared.series, &mut report);
+    report.model.leave_one_out = report.leave_one_out.map(|loo| LeaveOneOut {
+        median_pct: significant(loo.median_pct, 4),
+        mean_pct: significant(loo.mean_pct, 4),
+    });
+    report.model.coverage_90_pct = report.coverage_90_pct.map(|value| significant(value, 4));
+    for suspect in &report.suspect_points {
+        let note = format!("Suspect row {}: {} ({}).", suspect.row, suspect.detail, suspect.action);
+        report.model.notes.push(note);
+    }
+    Ok(report)
+}
+
+/// Fits the recommended model alone, without cross-validation: what a bootstrap repeats.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_model(points: &[Point], options: &FitOptions) -> Result<Model, ModelError> {
+    let job = Job::new(points, options)?;
+    Ok(job.model(&job.solve()?))
+}
+
+/// A prediction for a point that the fit has not seen.
+struct Held {
+    value: f64,
+    p05: f64,
+    p95: f64,
+}
+
+/// Everything that stays the same over refits.
+struct Job {
+    prepared: Prepared,
+    resources: Vec<Vec<Resource>>,
+    priors: PriorTable,
+    exponent: ExponentRule,
+    platforms: Vec<String>,
+    id: String,
+    title: String,
+    grade: EvidenceGrade,
+    sources: Vec<String>,
+    hash: String,
+    notes: Vec<String>,
+}
+
+impl Job {
+    fn new(points: &[Point], options: &FitOptions) -> Result<Self, ModelError> {
+        let fits = shipped_fits()?;
+        let by_id = options
+            .platform
+            .as_ref()
+            .and_then(|selector| fits.iter().find(|fit| fit.id == *selector));
+        let selector =
+            by_id.map(|fit| fit.platform.clone()).or_else(|| options.platform.clone());
+        let chosen = select(points, selector.as_deref())?;
+        let Some(first) = chosen.first() else {
+            return Err(ModelError::TooFewPoints {
+                platform: "the file".to_owned(),
+                reason: "it holds no point".to_owned(),
+            });
+        };
+        let mut platforms: Vec<String> = Vec::new();
+        for point in &chosen {
+            if !platforms.contains(&point.platform) {
+                platforms.push(point.platform.clone());
+            }
+        }
+        let listed = by_id.or_else(|| {
+            fits.iter().find(|fit| {
+                platforms.iter().all(|name| crate::points::matches(&fit.platform, name))
+                    && (platforms.len() == 1) != (fit.join == "yes")
+            })
+        });
+        let join = listed.is_some_and(|fit| fit.join == "yes");
+        let prepared = prepare(&chosen, join);
+        let name = platforms.join("; ");
+        let used: usize = prepared.series.iter().map(|series| series.observations.len()).sum();
+        if used < 2 {
+            let mut reason =
+                format!("{used} usable of {} rows, at least 2 rates are needed", chosen.len());
+            for suspect in &prepared.suspects {
+                reason += &format!("; row {}: {}", suspect.row, suspect.detail);
+            }
+            for kept in &prepared.kept_out {
+                reason += &format!("; row {}: {}", kept.row, kept.reason);
+            }
+            return Err(ModelError::TooFewPoints { platform: name, reason });
+        }
+        if used > MAX_FITTED_POINTS {
+            return Err(ModelError::Csv {
+                row: first.row,
+                reason: format!(
+                    "{used} points of {name} are more than the {MAX_FITTED_POINTS} that one fit takes; split them by workload"
+                ),
+            });
+        }
+        let priors = match &options.priors {
+            Some(table) => table.clone(),
+            None => PriorTable::shipped()?,
+        };
+        let exponent = match options.exponent {
+            ExponentChoice::Fixed(p) => ExponentRule::Fixed(p),
+            ExponentChoice::Fitted => ExponentRule::Fitted,
+            ExponentChoice::Listed => match listed {
+                Some(fit) if fit.exponent == "fitted" => ExponentRule::Fitted,
+                _ => ExponentRule::Fixed(SHARED_EXPONENT),
+            },
+        };
+        let named = listed.and_then(FitRow::resources);
+        let resources = prepared
+            .series
+            .iter()
+            .map(|series| resources_of(series, &priors, named.as_deref()))
+            .collect();
+        let mut sources: Vec<String> = Vec::new();
+        for point in &chosen {
+            if !point.source.is_empty() && !sources.contains(&point.source) {
+                sources.push(point.source.clone());
+            }
+        }
+        let mut notes = Vec::new();
+        if let Some(fit) = listed.filter(|fit| !fit.note.is_empty()) {
+            notes.push(fit.note.clone());
+        }
+        Ok(Self {
+            hash: hash_of(&chosen),
+            prepared,
+            resources,
+            priors,
+            exponent,
+            id: options
+                .id
+                .clone()
+                .or_else(|| listed.map(|fit| fit.id.clone()))
+                .unwrap_or_else(|| slug(&name)),
+            title: options
+                .title
+                .clone()
+                .or_else(|| listed.map(|fit| fit.title.clone()))
+                .unwrap_or_else(|| name.clone()),
+            platforms,
+            grade: options.grade.unwrap_or(EvidenceGrade::C),
+            sources,
+            notes,
+        })
+    }
+
+    fn points_used(&self) -> usize {
+        self.prepared.series.iter().map(|series| series.observations.len()).sum()
+    }
+
+    /// Series that must be solved together: all when they share a fitted exponent.
+    fn groups(&self, exponent: ExponentRule) -> Vec<Vec<usize>> {
+        let all = 0..self.prepared.series.len();
+        match exponent {
+            ExponentRule::Fitted => vec![all.collect()],
+            ExponentRule::Fixed(_) => all.map(|index| vec![index]).collect(),
+        }
+    }
+
+    fn solve_group(
+        &self,
+        group: &[usize],
+        exponent: ExponentRule,
+        skip: Option<(usize, usize)>,
+    ) -> Option<Solution> {
+        let series: Vec<&SeriesData> =
+            group.iter().map(|&index| &self.prepared.series[index]).collect();
+        let resources: Vec<Vec<Resource>> =
+            group.iter().map(|&index| self.resources[index].clone()).collect();
+        Curve::new(&series, &resources, &self.priors, exponent, skip).solve()
+    }
+
+    fn solve(&self) -> Result<Vec<(Vec<usize>, Solution)>, ModelError> {
+        self.groups(self.exponent)
+            .into_iter()
+            .map(|group| {
+                let solution = self.solve_group(&group, self.exponent, None);
+                solution
+                    .map(|solution| (group, solution))
+                    .ok_or_else(|| ModelError::NoOptimum { platform: self.platforms.join("; ") })
+            })
+            .collect()
+    }
+
+    /// For each series and observation what a fit without it predicts; `None` where nothing of its
+    /// series would be left.
+    fn leave_one_out(&self, exponent: ExponentRule) -> Vec<Vec<Option<Held>>> {
+        let mut held: Vec<Vec<Option<Held>>> = self
+            .prepared
+            .series
+            .iter()
+            .map(|series| series.observations.iter().map(|_| None).collect())
+            .collect();
+        for group in self.groups(exponent) {
+            for (place, &index) in group.iter().enumerate() {
+                let observations = &self.prepared.series[index].observations;
+                if observations.len() < 2 {
+                    continue;
+                }
+                for (k, observation) in observations.iter().enumerate() {
+                    let Some(solution) = self.solve_group(&group, exponent, Some((place, k)))
+                    else {
+                        continue;
+                    };
+                    let predicted = solution.predict(place, observation);
+                    let half = student_t(0.95, solution.degrees_of_freedom)
+                        * predicted.variance.sqrt();
+                    held[index][k] = Some(Held {
+                        value: predicted.ln_value.exp(),
+                        p05: (predicted.ln_value - half).exp(),
+                        p95: (predicted.ln_value + half).exp(),
+                    });
+                }
+            }
+        }
+        held
+    }
+
+    /// |predicted / published - 1| in percent over all points with a prediction. A point that is
+    /// a lower bound counts in full: what exceeds it is not known to be right.
+    fn errors<I, J>(&self, predictions: I) -> Vec<f64>
+    where
+        I: Iterator<Item = J>,
+        J: Iterator<Item = Option<f64>>,
+    {
+        let mut errors = Vec::new();
+        for (series, values) in self.prepared.series.iter().zip(predictions) {
+            for (observation, value) in series.observations.iter().zip(values) {
+                if let Some(value) = value {
+                    errors.push(100.0 * (value / observation.value - 1.0).abs());
+                }
+            }
+        }
+        errors
+    }
+
+    fn coverage(&self, held: &[Vec<Option<Held>>]) -> Option<f64> {
+        let (mut inside, mut all) = (0_u32, 0_u32);
+        for (series, held) in self.prepared.series.iter().zip(held) {
+            for (observation, held) in series.observations.iter().zip(held) {
+                let Some(held) = held else { continue };
+                all += 1;
+                // Of a lower bound only the upper end of the interval can be wrong.
+                let above = observation.one_sided || held.p05 <= observation.value;
+                inside += u32::from(above && observation.value <= held.p95);
+            }
+        }
+        (all > 0).then(|| 100.0 * f64::from(inside) / f64::from(all))
+    }
+
+    fn families(&self, own: &[f64]) -> Vec<FamilyReport> {
+        let mut families = Vec::new();
+        let ceilings: usize = self
+            .resources
+            .iter()
+            .zip(&self.prepared.series)
+            .map(|(r, s)| r.len() + usize::from(s.observations.iter().any(|o| o.peak)))
+            .sum();
+        let exponents = usize::from(self.exponent == ExponentRule::Fitted);
+        let mut push = |name: &str, parameters: usize, errors: &[f64]| {
+            if let Some(loo) = summary(errors) {
+                families.push(FamilyReport {
+                    name: name.to_owned(),
+                    parameters,
+                    median_pct: loo.median_pct,
+                    mean_pct: loo.mean_pct,
+                });
+            }
+        };
+        push("smooth bottleneck (p-norm)", ceilings + exponents, own);
+        for (name, p) in [("hard minimum", f64::INFINITY), ("linear latency (p = 1)", 1.0)] {
+            let held = self.leave_one_out(ExponentRule::Fixed(p));
+            let errors =
+                self.errors(held.iter().map(|s| s.iter().map(|h| h.as_ref().map(|h| h.value))));
+            push(name, ceilings, &errors);
+        }
+        for family in [Family::Usl, Family::Amdahl, Family::PowerLaw] {
+            let errors = self.errors(self.prepared.series.iter().map(|series| {
+                (0..series.observations.len()).map(move |k| {
+                    if series.observations.len() < 2 { None } else { family.left_out(series, k) }
+                })
+            }));
+            let parameters = self.prepared.series.iter().map(|series| family.size(series)).sum();
+            push(family.name(), parameters, &errors);
+        }
+        families
+    }
+
+    fn point_reports(
+        &self,
+        solutions: &[(Vec<usize>, Solution)],
+        held: &[Vec<Option<Held>>],
+    ) -> Vec<PointReport> {
+        let mut reports = Vec::new();
+        for (group, solution) in solutions {
+            let mut leverages = solution.leverage.iter();
+            for (place, &index) in group.iter().enumerate() {
+                let series = &self.prepared.series[index];
+                for (k, observation) in series.observations.iter().enumerate() {
+                    let out = held[index][k].as_ref();
+                    reports.push(PointReport {
+                        row: observation.row,
+                        series: series.name.clone(),
+                        configuration: describe(observation),
+                        statistic: statistic_of(series, observation),
+                        published: observation.value,
+                        unit: series.quantity.unit().to_owned(),
+                        fitted: solution.predict(place, observation).ln_value.exp(),
+                        left_out: out.map(|h| h.value),
+                        left_out_p05: out.map(|h| h.p05),
+                        left_out_p95: out.map(|h| h.p95),
+                        error_pct: out.map(|h| 100.0 * (h.value / observation.value - 1.0)),
+                        leverage: leverages.next().copied().unwrap_or(0.0),
+                    });
+                }
+            }
+        }
+        reports.sort_by_key(|report| report.row);
+        reports
+    }
+
+    fn model(&self, solutions: &[(Vec<usize>, Solution)]) -> Model {
+        let exponent = solutions
+            .first()
+            .map_or(SHARED_EXPONENT, |(_, solution)| significant(solution.exponent_value(), 6));
+        let fitted = self.exponent == ExponentRule::Fitted;
+        let size: usize = solutions.iter().map(|(_, solution)| solution.parameters.len()).sum();
+        let mut covariance = vec![vec![0.0; size]; size];
+        let mut series = Vec::new();
+        let mut offset = 0;
+        for (group, solution) in solutions {
+            let n = solution.parameters.len();
+            for row in 0..n {
+                for column in 0..n {
+                    covariance[offset + row][offset + column] =
+                        significant(solution.covariance.at(row, column), 6);
+                }
+            }
+            offset += n;
+            for (place, &index) in group.iter().enumerate() {
+                series.push(self.series(index, place, solution));
+            }
+        }
+        let exponent_sd = solutions.first().and_then(|(_, solution)| {
+            let last = solution.parameters.len().checked_sub(1)?;
+            fitted.then(|| significant(solution.covariance.at(last, last).sqrt(), 4))
+        });
+        let mut notes = self.notes.clone();
+        for kept in &self.prepared.kept_out {
+            notes.push(format!("Row {} kept out: {}.", kept.row, kept.reason));
+        }
+        Model {
+            schema_version: SCHEMA_VERSION,
+            id: self.id.clone(),
+            title: self.title.clone(),
+            grade: self.grade,
+            exponent: Exponent {
+                value: exponent,
+                fitted,
+                sd_ln: exponent_sd,
+                prior: fitted.then(|| Prior {
+                    value: SHARED_EXPONENT,
+                    sd_ln: 0.3,
+                    statistic: String::new(),
+                    source: "shared value on a public grid of 127 points; ln(p - 0.5) is taken as normal"
+                        .to_owned(),
+                }),
+            },
+            series,
+            covariance,
+            leave_one_out: None,
+            coverage_90_pct: None,
+            points: self.points_used(),
+            points_sha256: self.hash.clone(),
+            sources: self.sources.clone(),
+            notes,
+        }
+    }
+
+    fn series(&self, index: usize, place: usize, solution: &Solution) -> Series {
+        let data = &self.prepared.series[index];
+        let layout = &solution.layouts[place];
+        debug_assert!(layout.offset + layout.len() <= solution.parameters.len());
+        let sd = |k: usize| significant(solution.covariance.at(k, k).sqrt(), 4);
+        let ceilings = layout
+            .resources
+            .iter()
+            .zip(&layout.priors)
+            .enumerate()
+            .map(|(k, (&resource, prior))| {
+                let at = layout.offset + k;
+                Ceiling {
+                    resource,
+                    value: significant(solution.parameters[at].exp(), 6),
+                    sd_ln: sd(at),
+                    discrepancy_sd_ln: significant(solution.discrepancy[at], 4),
+                    posterior_to_prior: Some(significant(solution.posterior_to_prior[at], 4)),
+                    one_sided: solution.one_sided[at],
+                    prior: Some(Prior {
+                        value: significant(prior.value, 6),
+                        ..prior.clone()
+                    }),
+                }
+            })
+            .collect();
+        Series {
+            name: data.name.clone(),
+            quantity: data.quantity,
+            unit: data.quantity.unit().to_owned(),
+            block_kib: data.block_kib,
+            pattern: data.pattern.clone(),
+            read_pct: data.read_pct.clone(),
+            statistic: data.statistic.clone(),
+            ceilings,
+            peak_to_mean: layout.ratio_index().map(|at| Estimate {
+                value: significant(solution.parameters[at].exp(), 6),
+                sd_ln: sd(at),
+            }),
+            peak_to_mean_prior: layout.ratio_prior.clone(),
+            residual_sd_ln: significant(solution.sigma, 4),
+            degrees_of_freedom: significant(solution.degrees_of_freedom, 4),
+            points: data.observations.len(),
+            hull: hull_of(data),
+        }
+    }
+}
+
+fn hull_of(data: &SeriesData) -> Hull {
+    let mut axes = vec![Axis::Hosts, Axis::Datastores, Axis::Flows];
+    if data.observations.iter().all(|o| o.outstanding.is_some()) {
+        axes.push(Axis::Outstanding);
+    }
+    let mut vertices: Vec<Vec<f64>> = Vec::new();
+    for observation in &data.observations {
+        let configuration = observation.configuration();
+        let vertex: Vec<f64> =
+            axes.iter().map(|axis| axis.of(&configuration).unwrap_or(1.0)).collect();
+        if !vertices.contains(&vertex) {
+            vertices.push(vertex);
+        }
+    }
+    Hull { axes, vertices }
+}
+
+fn describe(observation: &Observation) -> String {
+    let mut parts = Vec::new();
+    for (value, name) in [
+        (observation.hosts, "hosts"),
+        (observation.datastores, "datastores"),
+        (observation.flows, "flows"),
+        (observation.vms, "VMs"),
+        (observation.outstanding, "outstanding"),
+    ] {
+        if let Some(value) = value {
+            parts.push(format!("{value} {name}"));
+        }
+    }
+    parts.join(", ")
+}
+
+fn statistic_of(series: &SeriesData, observation: &Observation) -> String {
+    let statistic = if observation.peak {
+        "peak"
+    } else if series.statistic == "as published" {
+        ""
+    } else {
+        &series.statistic
+    };
+    match (observation.one_sided, statistic) {
+        (true, "") => "at least".to_owned(),
+        (true, other) => format!("{other}, at least"),
+        (false, other) => other.to_owned(),
+    }
+}
+
+/// Median and mean; `None` of nothing.
+fn summary(errors: &[f64]) -> Option<LeaveOneOut> {
+    if errors.is_empty() {
+        return None;
+    }
+    let mut sorted = errors.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let median_pct = if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        0.5 * (sorted[middle - 1] + sorted[middle])
+    };
+    let mean_pct = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    Some(LeaveOneOut { median_pct, mean_pct })
+}
+
+/// SHA-256 over the numbers that were fitted, so that a model names its points.
+fn hash_of(points: &[&Point]) -> String {
+    let mut hasher = Sha256::new();
+    for point in points {
+        let line = format!(
+            "{}|{:?}|{:?}|{}|{}\n",
+            point.configuration_key(),
+            point.statistic,
+            point.measured,
+            point.value,
+            point.unit
+        );
+        hasher.update(line.as_bytes());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `value` with `digits` significant digits, so that files do not differ in the last bits.
+fn significant(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return if value.is_finite() { 0.0 } else { value };
+    }
+    let precision = usize::try_from(digits - 1).unwrap_or(0);
+    format!("{value:.precision$e}").parse().unwrap_or(value)
+}
+
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for character in name.to_lowercase().chars() {
+        if character.is_ascii_alphanumeric() {
+            slug.push(character);
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}

@@ -1,0 +1,602 @@
+//! The fit itself: ceilings, ratios and exponent of a group of series that share an exponent.
+//!
+//! Starts come from the points and the priors, never from an earlier fit, so that a left-out point
+//! cannot leak into its own prediction.
+
+use crate::beliefs::PriorTable;
+use crate::curve::{curvature, exponent_gradient, ln_smooth_minimum};
+use crate::lm::{LinearPrior, Optimum, Problem, Row, minimise, robust_weight};
+use crate::matrix::Square;
+use crate::model::{MAX_CEILINGS, Prior};
+use crate::series::{Observation, SeriesData};
+use crate::types::Resource;
+
+/// Standard deviation of a point about the curve before any residual is seen: 3 % repeatability
+/// and 4 % of what the curve leaves out.
+const SIGMA: f64 = 0.05;
+/// What remains of a residual above a lower bound. "Over 530,000" excludes less in full; more is
+/// not excluded, yet such numbers are results rounded down, so it counts by a third, as if the
+/// bound stood 15 % loose upwards.
+const ABOVE_BOUND: f64 = 1.0 / 3.0;
+/// Least spread that is believed.
+pub(crate) const SIGMA_FLOOR: f64 = 0.03;
+/// Extra standard deviation of a ceiling that the points leave at its prior (models.md 2.2: 0.15
+/// to 0.20).
+pub(crate) const DISCREPANCY: f64 = 0.175;
+/// Posterior over prior standard deviation from which a ceiling counts as not probed; below it the
+/// extra deviation falls in proportion, so that no point more or less makes a step.
+pub(crate) const UNPROBED: f64 = 0.5;
+/// Standard deviation of the belief about a ceiling of which nothing is published.
+const WEAK_SD: f64 = 1.0;
+/// Its centre: this many times the largest value that one instance was seen to carry.
+const WEAK_FACTOR: f64 = 1.5;
+/// Belief about peak over mean where none is listed.
+const GENERIC_RATIO: (f64, f64) = (1.25, 0.15);
+/// Belief about the exponent: `ln(p - 0.5)` is normal about `ln 2` with this deviation.
+const EXPONENT_SD: f64 = 0.3;
+
+/// How the exponent is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum ExponentRule {
+    Fixed(f64),
+    Fitted,
+}
+
+/// Where the parameters of one series stand.
+#[derive(Debug, Clone)]
+pub(crate) struct SeriesLayout {
+    pub offset: usize,
+    pub resources: Vec<Resource>,
+    pub priors: Vec<Prior>,
+    pub has_ratio: bool,
+    pub ratio_prior: Option<Prior>,
+}
+
+impl SeriesLayout {
+    pub(crate) fn ratio_index(&self) -> Option<usize> {
+        self.has_ratio.then_some(self.offset + self.resources.len())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.resources.len() + usize::from(self.has_ratio)
+    }
+}
+
+/// Resources that the axes of a series can tell apart.
+///
+/// Decided by counts and listed priors alone, never by values. Two resources whose counts are
+/// proportional over all points are one ceiling, unless a prior is listed for the second. `named`
+/// (from `data/reference/fits.csv`) overrides.
+pub(crate) fn resources_of(
+    series: &SeriesData,
+    priors: &PriorTable,
+    named: Option<&[Resource]>,
+) -> Vec<Resource> {
+    const ORDER: [Resource; 6] = [
+        Resource::Concurrency,
+        Resource::Pool,
+        Resource::Host,
+        Resource::Flow,
+        Resource::Volume,
+        Resource::Vm,
+    ];
+    let counts = |resource: Resource| -> Vec<Option<f64>> {
+        series.observations.iter().map(|o| o.instances(resource)).collect()
+    };
+    let mut chosen: Vec<Resource> = Vec::new();
+    for resource in ORDER {
+        let own = counts(resource);
+        if own.iter().all(Option::is_none) {
+            continue;
+        }
+        if let Some(named) = named {
+            if named.contains(&resource) {
+                chosen.push(resource);
+            }
+            continue;
+        }
+        let listed = priors.find(series, Some(resource)).is_some();
+        let twin = chosen.iter().any(|&other| proportional(&own, &counts(other)));
+        if listed || !twin {
+            chosen.push(resource);
+        }
+    }
+    if chosen.is_empty() {
+        chosen.push(Resource::Pool);
+    }
+    chosen
+}
+
+fn proportional(left: &[Option<f64>], right: &[Option<f64>]) -> bool {
+    let mut factor: Option<f64> = None;
+    for pair in left.iter().zip(right) {
+        match pair {
+            (Some(l), Some(r)) => {
+                let ratio = l / r;
+                if factor.is_some_and(|known: f64| (known / ratio - 1.0).abs() > 1e-9) {
+                    return false;
+                }
+                factor = Some(ratio);
+            }
+            (None, None) => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// One observation ready for the inner loop.
+struct Prepared {
+    series: usize,
+    ln_counts: [f64; MAX_CEILINGS],
+    parameters: [usize; MAX_CEILINGS],
+    len: usize,
+    ratio: Option<usize>,
+    ln_value: f64,
+    one_sided: bool,
+}
+
+/// The p-norm of ceilings as a least-squares problem.
+pub(crate) struct Curve {
+    layouts: Vec<SeriesLayout>,
+    rows: Vec<Prepared>,
+    exponent: ExponentRule,
+    size: usize,
+    priors: Vec<LinearPrior>,
+    /// For each parameter the largest value seen per instance, in logarithms, and the belief's
+    /// centre.
+    seen: Vec<(f64, f64)>,
+}
+
+/// What a fit found.
+#[derive(Debug, Clone)]
+pub(crate) struct Solution {
+    pub layouts: Vec<SeriesLayout>,
+    pub exponent: ExponentRule,
+    pub parameters: Vec<f64>,
+    pub covariance: Square,
+    pub discrepancy: Vec<f64>,
+    pub posterior_to_prior: Vec<f64>,
+    pub one_sided: Vec<bool>,
+    pub sigma: f64,
+    pub degrees_of_freedom: f64,
+    pub leverage: Vec<f64>,
+}
+
+/// One predicted value: logarithm, variance of the curve, and spread about it.
+pub(crate) struct Predicted {
+    pub ln_value: f64,
+    pub variance: f64,
+}
+
+impl Curve {
+    /// Sets up `series`, leaving out the observation `skip` (series, observation).
+    pub(crate) fn new(
+        series: &[&SeriesData],
+        resources: &[Vec<Resource>],
+        table: &PriorTable,
+        exponent: ExponentRule,
+        skip: Option<(usize, usize)>,
+    ) -> Self {
+        let mut curve = Self {
+            layouts: Vec::with_capacity(series.len()),
+            rows: Vec::new(),
+            exponent,
+            size: 0,
+            priors: Vec::new(),
+            seen: Vec::new(),
+        };
+        for (index, data) in series.iter().enumerate() {
+            let used: Vec<&Observation> = data
+                .observations
+                .iter()
+                .enumerate()
+                .filter(|(k, _)| skip != Some((index, *k)))
+                .map(|(_, observation)| observation)
+                .collect();
+            curve.add_series(index, data, &resources[index], &used, table);
+        }
+        if exponent == ExponentRule::Fitted {
+            let at = curve.size;
+            curve.priors.push(LinearPrior {
+                terms: vec![(at, 1.0)],
+                centre: 2.0_f64.ln(),
+                sd: EXPONENT_SD,
+            });
+            curve.seen.push((2.0_f64.ln(), 2.0_f64.ln()));
+            curve.size += 1;
+        }
+        curve
+    }
+
+    fn add_series(
+        &mut self,
+        index: usize,
+        data: &SeriesData,
+        resources: &[Resource],
+        used: &[&Observation],
+        table: &PriorTable,
+    ) {
+        let offset = self.size;
+        let has_ratio = data.observations.iter().any(|observation| observation.peak);
+        let ratio = has_ratio.then_some(offset + resources.len());
+        let mut priors = Vec::with_capacity(resources.len());
+        for (k, &resource) in resources.iter().enumerate() {
+            // Peaks are scaled to means by the generic ratio: only starts and weak centres use it.
+            let seen = used
+                .iter()
+                .filter_map(|o| {
+                    let scale = if o.peak { GENERIC_RATIO.0 } else { 1.0 };
+                    Some(o.value / scale / o.instances(resource)?)
+                })
+                .fold(0.0_f64, f64::max);
+            let seen = if seen > 0.0 { seen } else { 1.0 };
+            let mut terms = vec![(offset + k, 1.0)];
+            let (centre, sd, prior) = match table.find(data, Some(resource)) {
+                Some((value, row)) => {
+                    let mut centre = value.ln();
+                    let mut sd = row.sd_ln;
+                    if row.statistic == "peak" && data.statistic == "mean" {
+                        match ratio {
+                            Some(ratio) => terms.push((ratio, 1.0)),
+                            None => {
+                                centre -= GENERIC_RATIO.0.ln();
+                                sd = sd.hypot(GENERIC_RATIO.1);
+                            }
+                        }
+                    }
+                    let prior = Prior {
+                        value,
+                        sd_ln: row.sd_ln,
+                        statistic: row.statistic.clone(),
+                        source: row.source.clone(),
+                    };
+                    (centre, sd, prior)
+                }
+                None => {
+                    let value = seen * WEAK_FACTOR;
+                    let source = format!(
+                        "weak: {WEAK_FACTOR} times the largest value seen per instance; nothing is published"
+                    );
+                    let prior =
+                        Prior { value, sd_ln: WEAK_SD, statistic: String::new(), source };
+                    (value.ln(), WEAK_SD, prior)
+                }
+            };
+            let own_centre = if terms.len() > 1 { centre - GENERIC_RATIO.0.ln() } else { centre };
+            self.seen.push((seen.ln(), own_centre));
+            self.priors.push(LinearPrior { terms, centre, sd });
+            priors.push(prior);
+        }
+        let mut ratio_prior = None;
+        if let Some(ratio) = ratio {
+            let (value, sd, source) = match table.find(data, None) {
+                Some((value, row)) => (value, row.sd_ln, row.source.clone()),
+                None => (GENERIC_RATIO.0, GENERIC_RATIO.1, "generic".to_owned()),
+            };
+            self.priors.push(LinearPrior { terms: vec![(ratio, 1.0)], centre: value.ln(), sd });
+            self.seen.push((value.ln(), value.ln()));
+            ratio_prior = Some(Prior { value, sd_ln: sd, statistic: String::new(), source });
+        }
+        for observation in used {
+            self.rows.push(prepare_row(index, offset, resources, ratio, observation));
+        }
+        self.size = offset + resources.len() + usize::from(has_ratio);
+        self.layouts.push(SeriesLayout {
+            offset,
+            resources: resources.to_vec(),
+            priors,
+            has_ratio,
+            ratio_prior,
+        });
+    }
+
+    fn exponent_at(&self, parameters: &[f64]) -> f64 {
+        match self.exponent {
+            ExponentRule::Fixed(p) => p,
+            ExponentRule::Fitted => 0.5 + parameters[self.size - 1].exp(),
+        }
+    }
+
+    /// Logarithm of the predicted value and its gradient.
+    fn evaluate(
+        &self,
+        row: &Prepared,
+        parameters: &[f64],
+        gradient: &mut Vec<(usize, f64)>,
+    ) -> f64 {
+        let mut ln = [0.0; MAX_CEILINGS];
+        for k in 0..row.len {
+            ln[k] = row.ln_counts[k] + parameters[row.parameters[k]];
+        }
+        let mut shares = [0.0; MAX_CEILINGS];
+        let p = self.exponent_at(parameters);
+        let ln_x = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
+        for k in 0..row.len {
+            gradient.push((row.parameters[k], shares[k]));
+        }
+        if self.exponent == ExponentRule::Fitted {
+            let slope = exponent_gradient(&ln[..row.len], p, ln_x, &shares[..row.len]);
+            gradient.push((self.size - 1, (p - 0.5) * slope));
+        }
+        match row.ratio {
+            Some(ratio) => {
+                gradient.push((ratio, 1.0));
+                ln_x + parameters[ratio]
+            }
+            None => ln_x,
+        }
+    }
+
+    /// Starting points: beliefs, what was seen, and mixtures in which each kind of ceiling is far.
+    fn starts(&self) -> Vec<Vec<f64>> {
+        let resource_at: Vec<Option<Resource>> = self
+            .layouts
+            .iter()
+            .flat_map(|layout| {
+                layout
+                    .resources
+                    .iter()
+                    .map(|&resource| Some(resource))
+                    .chain(layout.has_ratio.then_some(None))
+            })
+            .chain((self.exponent == ExponentRule::Fitted).then_some(None))
+            .collect();
+        let far = |which: &[Resource]| -> Vec<f64> {
+            self.seen
+                .iter()
+                .zip(&resource_at)
+                .map(|(&(seen, belief), resource)| match resource {
+                    None => belief,
+                    Some(resource) if which.contains(resource) => seen + 3.0_f64.ln(),
+                    Some(_) => seen + 1.1_f64.ln(),
+                })
+                .collect()
+        };
+        vec![
+            self.seen.iter().map(|&(_, belief)| belief).collect(),
+            far(&[]),
+            far(&[Resource::Pool]),
+            far(&[Resource::Host, Resource::Vm]),
+            far(&[Resource::Flow, Resource::Concurrency]),
+            far(&[Resource::Pool, Resource::Host, Resource::Volume, Resource::Vm]),
+        ]
+    }
+
+    /// Best optimum over all starts; `None` when none is finite.
+    pub(crate) fn solve(self) -> Option<Solution> {
+        let mut best: Option<Optimum> = None;
+        for start in self.starts() {
+            if let Some(optimum) = minimise(&self, &start)
+                && best.as_ref().is_none_or(|known| optimum.cost < known.cost)
+            {
+                best = Some(optimum);
+            }
+        }
+        self.describe(best?.parameters)
+    }
+
+    /// Information matrix of the points with residual deviation `sigma`, without priors.
+    fn information(&self, parameters: &[f64], sigma: f64) -> (Square, Vec<(f64, Row)>) {
+        let mut matrix = Square::zeros(self.size);
+        let mut rows = Vec::with_capacity(self.rows.len());
+        for index in 0..self.rows.len() {
+            let mut row = Row::default();
+            self.row(index, parameters, &mut row);
+            if self.rows[index].one_sided && row.residual > 0.0 {
+                // A bound is sharp downwards, and the lower side is the one that plans rest on:
+                // the covariance takes it as sharp on both, which hides only what more there is.
+                row.gradient.iter_mut().for_each(|(_, slope)| *slope /= ABOVE_BOUND);
+            }
+            let weight = robust_weight(row.residual) / (sigma * sigma);
+            for &(i, gi) in &row.gradient {
+                for &(j, gj) in &row.gradient {
+                    matrix.add(i, j, weight * gi * gj);
+                }
+            }
+            rows.push((weight, row));
+        }
+        (matrix, rows)
+    }
+
+    fn prior_information(&self) -> Square {
+        let mut matrix = Square::zeros(self.size);
+        for prior in &self.priors {
+            for &(i, wi) in &prior.terms {
+                for &(j, wj) in &prior.terms {
+                    matrix.add(i, j, wi * wj / (prior.sd * prior.sd));
+                }
+            }
+        }
+        matrix
+    }
+
+    fn posterior(&self, information: &Square) -> Option<Square> {
+        let mut matrix = self.prior_information();
+        for (sum, value) in matrix.values.iter_mut().zip(&information.values) {
+            *sum += value;
+        }
+        matrix.inverse()
+    }
+
+    fn describe(self, parameters: Vec<f64>) -> Option<Solution> {
+        let leverages = |covariance: &Square, rows: &[(f64, Row)]| -> Vec<f64> {
+            rows.iter()
+                .map(|(weight, row)| {
+                    let mut gradient = vec![0.0; self.size];
+                    row.gradient.iter().for_each(|&(k, g)| gradient[k] += g);
+                    weight * covariance.quadratic(&gradient)
+                })
+                .collect()
+        };
+        // The spread decides how many parameters the points pay for, and that number the spread:
+        // one pass with the assumed spread is enough for the count.
+        let (information, rows) = self.information(&parameters, SIGMA);
+        let leverage = leverages(&self.posterior(&information)?, &rows);
+        let n = self.rows.len() as f64;
+        let degrees = (n - leverage.iter().sum::<f64>()).max(3.0);
+        let squares: f64 = rows.iter().map(|(_, row)| row.residual.powi(2)).sum();
+        let sigma = (squares / degrees).sqrt().max(SIGMA_FLOOR);
+        let (information, _) = self.information(&parameters, sigma);
+        let covariance = self.posterior(&information)?;
+        let prior_covariance = self.prior_information().inverse()?;
+        let posterior_to_prior: Vec<f64> = (0..self.size)
+            .map(|k| (covariance.at(k, k) / prior_covariance.at(k, k)).sqrt())
+            .collect();
+        let mut discrepancy = vec![0.0; self.size];
+        for layout in &self.layouts {
+            for k in layout.offset..layout.offset + layout.len() {
+                discrepancy[k] = DISCREPANCY * (posterior_to_prior[k] / UNPROBED).min(1.0);
+            }
+        }
+        let one_sided = (0..self.size).map(|k| self.bounded_below_only(&parameters, k)).collect();
+        Some(Solution {
+            layouts: self.layouts,
+            exponent: self.exponent,
+            parameters,
+            covariance,
+            discrepancy,
+            posterior_to_prior,
+            one_sided,
+            sigma,
+            degrees_of_freedom: degrees,
+            leverage,
+        })
+    }
+
+    /// True when four times the value fits the points as well (at the 90 % level) and half of it
+    /// does not.
+    fn bounded_below_only(&self, parameters: &[f64], k: usize) -> bool {
+        const LIMIT: f64 = 2.71; // chi-square, one degree, 90 %
+        let misfit = |parameters: &[f64]| -> f64 {
+            let mut row = Row::default();
+            (0..self.rows.len())
+                .map(|index| {
+                    row.gradient.clear();
+                    self.row(index, parameters, &mut row);
+                    if self.rows[index].one_sided && row.residual > 0.0 {
+                        return 0.0;
+                    }
+                    row.residual.powi(2) / (SIGMA * SIGMA)
+                })
+                .sum()
+        };
+        let here = misfit(parameters);
+        let mut moved = parameters.to_vec();
+        moved[k] = parameters[k] + 4.0_f64.ln();
+        let above = misfit(&moved) - here;
+        moved[k] = parameters[k] - 2.0_f64.ln();
+        above < LIMIT && misfit(&moved) - here > LIMIT
+    }
+}
+
+fn prepare_row(
+    series: usize,
+    offset: usize,
+    resources: &[Resource],
+    ratio: Option<usize>,
+    observation: &Observation,
+) -> Prepared {
+    let mut row = Prepared {
+        series,
+        ln_counts: [0.0; MAX_CEILINGS],
+        parameters: [0; MAX_CEILINGS],
+        len: 0,
+        ratio: if observation.peak { ratio } else { None },
+        ln_value: observation.ln_value,
+        one_sided: observation.one_sided,
+    };
+    for (k, &resource) in resources.iter().enumerate() {
+        if let Some(count) = observation.instances(resource) {
+            row.ln_counts[row.len] = count.ln();
+            row.parameters[row.len] = offset + k;
+            row.len += 1;
+        }
+    }
+    row
+}
+
+impl Problem for Curve {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn residuals(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn row(&self, index: usize, parameters: &[f64], row: &mut Row) {
+        let prepared = &self.rows[index];
+        row.residual = self.evaluate(prepared, parameters, &mut row.gradient) - prepared.ln_value;
+        if prepared.one_sided && row.residual > 0.0 {
+            row.residual *= ABOVE_BOUND;
+            row.gradient.iter_mut().for_each(|(_, slope)| *slope *= ABOVE_BOUND);
+        }
+    }
+
+    fn priors(&self) -> &[LinearPrior] {
+        &self.priors
+    }
+
+    fn sigma(&self) -> f64 {
+        SIGMA
+    }
+}
+
+impl Solution {
+    pub(crate) fn exponent_value(&self) -> f64 {
+        match self.exponent {
+            ExponentRule::Fixed(p) => p,
+            ExponentRule::Fitted => {
+                0.5 + self.parameters.last().copied().unwrap_or(2.0_f64.ln()).exp()
+            }
+        }
+    }
+
+    /// Predicts `observation` of series `index` in its own statistic.
+    pub(crate) fn predict(&self, index: usize, observation: &Observation) -> Predicted {
+        let layout = &self.layouts[index];
+        let row = prepare_row(
+            index,
+            layout.offset,
+            &layout.resources,
+            layout.ratio_index(),
+            observation,
+        );
+        debug_assert_eq!(row.series, index);
+        let mut ln = [0.0; MAX_CEILINGS];
+        for k in 0..row.len {
+            ln[k] = row.ln_counts[k] + self.parameters[row.parameters[k]];
+        }
+        let mut shares = [0.0; MAX_CEILINGS];
+        let p = self.exponent_value();
+        let mut ln_value = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
+        let mut gradient = vec![0.0; self.parameters.len()];
+        let mut variance = 0.0;
+        for k in 0..row.len {
+            gradient[row.parameters[k]] += shares[k];
+            variance += (shares[k] * self.discrepancy[row.parameters[k]]).powi(2);
+        }
+        if self.exponent == ExponentRule::Fitted
+            && let Some(last) = gradient.last_mut()
+        {
+            *last = (p - 0.5)
+                * exponent_gradient(&ln[..row.len], p, ln_value, &shares[..row.len]);
+        }
+        if let Some(ratio) = row.ratio {
+            gradient[ratio] += 1.0;
+            variance += self.discrepancy[ratio].powi(2);
+            ln_value += self.parameters[ratio];
+        }
+        variance += self.covariance.quadratic(&gradient);
+        let (shift, more) = curvature(&shares[..row.len], p, variance, |i, j| {
+            let (i, j) = (row.parameters[i], row.parameters[j]);
+            let own = if i == j { self.discrepancy[i].powi(2) } else { 0.0 };
+            own + self.covariance.at(i, j)
+        });
+        Predicted {
+            ln_value: ln_value + shift,
+            variance: variance + more + self.sigma * self.sigma,
+        }
+    }
+}
