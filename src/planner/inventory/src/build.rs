@@ -132,7 +132,7 @@ pub fn build(export: &Export, options: &InventoryOptions) -> (Inventory, Problem
     inventory.hosts = std::mem::take(&mut joined.hosts.list);
     proven(population::summarise(&mut inventory, &frames, disks.rows));
     inventory.quality = proven(quality::checks(export, &inventory, &frames, &joined, disks.placed));
-    inventory.findings = findings::all(export, &inventory, &joined, &taken);
+    inventory.findings = findings::all(export, &inventory, &joined, &frames, &taken);
     (inventory, joined.report.into_problems(export))
 }
 

@@ -105,7 +105,10 @@ impl<'a> Datastores<'a> {
             let identity = Identity::of(row);
             let known = datastores.known(vcenter, row, name, &identity, vcenters, report);
             let id = known.unwrap_or_else(|| {
-                let key = identity.key(vcenters, vcenter, row, name);
+                let key = match datastores.candidates(&identity).as_slice() {
+                    [] => identity.key(vcenters, vcenter, row, name),
+                    _ => Identity::default().key(vcenters, vcenter, row, name),
+                };
                 datastores.add(name, key, row)
             });
             datastores.enter(id, vcenter, position, row, name, &identity, hosts);

@@ -18,6 +18,7 @@ mod report;
 mod taken;
 pub mod types;
 mod vcenters;
+mod words;
 
 pub use build::{InventoryOptions, build};
 pub use types::*;

@@ -4,7 +4,7 @@
 //! The time is that of the exporting machine; no zone is stored with it.
 
 use jiff::civil::DateTime;
-use plimsoll_ingest::{Export, Problem, Severity};
+use plimsoll_ingest::{Export, InputFile, Problem, Severity, SourceKind};
 
 use crate::report::Report;
 
@@ -45,7 +45,8 @@ impl Taken {
         }
         let latest = dated.iter().flatten().max_by_key(|(date, _)| *date).cloned();
         let whole = latest.as_ref().map(|(date, _)| *date);
-        if whole.is_none() && !export.files.is_empty() {
+        let averages = |file: &InputFile| file.kind == SourceKind::ManualAverages;
+        if whole.is_none() && !export.files.iter().all(averages) {
             report.single(Problem {
                 severity: Severity::Warning,
                 code: "inventory-date-unknown".to_owned(),
