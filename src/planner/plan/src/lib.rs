@@ -12,10 +12,15 @@ mod error;
 mod explain;
 mod flows;
 mod make;
+pub mod placement;
 mod price;
 mod scenario;
 mod sensitivity;
 mod shape;
+pub mod striping;
+pub mod tco;
+#[cfg(test)]
+mod testing;
 mod tiers;
 pub mod types;
 mod words;

@@ -428,6 +428,9 @@ pub struct Tco {
     pub saving_pct: f64,
     /// Date and source of the host prices.
     pub source: String,
+    /// What the numbers stand on, and limits they pass.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// The answer.

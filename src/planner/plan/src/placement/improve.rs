@@ -1,0 +1,222 @@
+//! Local search: give a place to what is left over, and lower the fullest datastore.
+//!
+//! Bounded by a number of trials, so that a large or hopeless case costs milliseconds, not minutes.
+
+use super::greedy::Packing;
+use super::{ROUNDING, Unplaced};
+
+/// Trials to place what is left over.
+const TRIALS_LEFT_OVER: usize = 2_000_000;
+
+/// Trials to level.
+const TRIALS_LEVEL: usize = 400_000;
+
+/// A change must lower the fullest dimension by this much.
+const GAIN: f64 = 1e-4;
+
+/// Tries to place each left-over item by moving one item out of its way.
+pub(super) fn place_leftovers(packing: &mut Packing<'_>) {
+    let waiting: Vec<u32> = packing
+        .unplaced
+        .iter()
+        .filter(|(_, why)| *why == Unplaced::NoRoom)
+        .map(|(item, _)| *item)
+        .collect();
+    if waiting.is_empty() {
+        return;
+    }
+    let mut trials = TRIALS_LEFT_OVER;
+    let mut members = members(packing);
+    for item in waiting {
+        let index = item as usize;
+        let free = (0..packing.loads.len()).find(|&bin| fits(packing, index, bin));
+        let placed = match free {
+            Some(bin) => {
+                packing.put(index, bin);
+                members[bin].push(index);
+                true
+            }
+            None => make_room(packing, &mut members, index, &mut trials),
+        };
+        if placed {
+            packing.unplaced.retain(|(left, _)| *left != item);
+        }
+    }
+}
+
+fn fits(packing: &Packing<'_>, item: usize, bin: usize) -> bool {
+    packing.after(item, bin) <= 1.0 + ROUNDING && packing.may_join(item, bin)
+}
+
+/// Finds an item that can leave its datastore for another so that `item` fits.
+fn make_room(
+    packing: &mut Packing<'_>,
+    members: &mut [Vec<usize>],
+    item: usize,
+    trials: &mut usize,
+) -> bool {
+    for bin in 0..packing.loads.len() {
+        for place in 0..members[bin].len() {
+            let leaving = members[bin][place];
+            *trials = trials.saturating_sub(1);
+            if packing.after_exchange(leaving, item, bin) > 1.0 + ROUNDING
+                || !packing.may_replace(item, leaving, bin)
+            {
+                continue;
+            }
+            *trials = trials.saturating_sub(packing.loads.len());
+            let other =
+                (0..packing.loads.len()).find(|&other| other != bin && fits(packing, leaving, other));
+            if let Some(other) = other {
+                packing.take(leaving);
+                packing.put(leaving, other);
+                packing.put(item, bin);
+                members[bin][place] = item;
+                members[other].push(leaving);
+                return true;
+            }
+        }
+        if *trials == 0 {
+            return false;
+        }
+    }
+    false
+}
+
+/// Moves items away from the fullest datastore, or swaps them for smaller ones, while that lowers
+/// the fullest dimension.
+pub(super) fn level(packing: &mut Packing<'_>) {
+    let bins = packing.loads.len();
+    if bins < 2 {
+        return;
+    }
+    let mut members = members(packing);
+    let mut trials = TRIALS_LEVEL;
+    while trials > 0 {
+        let fullest = |bin: &usize| packing.fullest(*bin);
+        let Some(hot) =
+            (0..bins).max_by(|left, right| fullest(left).total_cmp(&fullest(right)))
+        else {
+            return;
+        };
+        let Some((place, change)) = best_change(packing, &members, hot, &mut trials) else { return };
+        let item = members[hot][place];
+        packing.take(item);
+        match change {
+            Change::Move(to) => {
+                packing.put(item, to);
+                members[hot].swap_remove(place);
+                members[to].push(item);
+            }
+            Change::Swap(to, with_place) => {
+                let with = members[to][with_place];
+                packing.take(with);
+                packing.put(item, to);
+                packing.put(with, hot);
+                members[hot][place] = with;
+                members[to][with_place] = item;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    /// To this datastore.
+    Move(usize),
+    /// With the item at this place of this datastore.
+    Swap(usize, usize),
+}
+
+/// The change that leaves the two datastores least full; `None` when none helps.
+fn best_change(
+    packing: &Packing<'_>,
+    members: &[Vec<usize>],
+    hot: usize,
+    trials: &mut usize,
+) -> Option<(usize, Change)> {
+    let now = packing.fullest(hot);
+    let mut best = now - GAIN;
+    let mut found = None;
+    for (place, &item) in members[hot].iter().enumerate() {
+        let without = without(packing, item, hot);
+        if without >= best {
+            continue;
+        }
+        for to in (0..packing.loads.len()).filter(|&to| to != hot) {
+            *trials = trials.saturating_sub(1);
+            let after = packing.after(item, to).max(without);
+            if after < best && packing.may_join(item, to) {
+                best = after;
+                found = Some((place, Change::Move(to)));
+            }
+        }
+    }
+    if found.is_some() {
+        return found;
+    }
+    for (place, &item) in members[hot].iter().enumerate() {
+        for to in (0..packing.loads.len()).filter(|&to| to != hot) {
+            if *trials == 0 {
+                return found;
+            }
+            *trials = trials.saturating_sub(members[to].len());
+            for (with_place, &with) in members[to].iter().enumerate() {
+                let here = packing.after_exchange(item, with, hot);
+                if here >= best {
+                    continue;
+                }
+                let after = packing.after_exchange(with, item, to).max(here);
+                if after < best
+                    && packing.may_replace(item, with, to)
+                    && packing.may_replace(with, item, hot)
+                {
+                    best = after;
+                    found = Some((place, Change::Swap(to, with_place)));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn without(packing: &Packing<'_>, item: usize, bin: usize) -> f64 {
+    packing.loads[bin]
+        .iter()
+        .zip(&packing.shares[item])
+        .map(|(load, share)| load - share)
+        .fold(0.0, f64::max)
+}
+
+fn members(packing: &Packing<'_>) -> Vec<Vec<usize>> {
+    let mut members = vec![Vec::new(); packing.loads.len()];
+    for (item, bin) in packing.bins.iter().enumerate() {
+        if let Some(bin) = bin {
+            members[*bin as usize].push(item);
+        }
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::{BinLimits, Item, PlaceOptions};
+
+    #[test]
+    fn an_item_is_moved_out_of_the_way_of_one_left_over() {
+        // 5 + 3 and 6 in two of 10 leave no room for 5; 5 + 5 and 6 + 3 do.
+        let items = [5.0, 3.0, 6.0, 5.0].map(|gib| Item { gib, ..Item::default() });
+        let none = f64::INFINITY;
+        let limits = BinLimits { iops: none, mibps: none, gib: 10.0, vms: none };
+        let options = PlaceOptions::default();
+        let mut packing = Packing::new(&items, &limits, 2, &options);
+        packing.put(0, 0);
+        packing.put(1, 0);
+        packing.put(2, 1);
+        packing.unplaced.push((3, Unplaced::NoRoom));
+        place_leftovers(&mut packing);
+        assert_eq!(packing.bins, [Some(0), Some(1), Some(1), Some(0)]);
+        assert!(packing.unplaced.is_empty());
+    }
+}
