@@ -29,9 +29,8 @@ fn main() -> Result<(), AnyError> {
     for row in shipped_fits()? {
         let report = report(&points, &row.id)?;
         std::fs::write(format!("models/{}.json", row.id), report.model.to_json()?)?;
-        let (median, mean) = report
-            .leave_one_out
-            .map_or(("–".to_owned(), "–".to_owned()), |loo| {
+        let (median, mean) =
+            report.leave_one_out.map_or(("–".to_owned(), "–".to_owned()), |loo| {
                 (format!("{:.1} %", loo.median_pct), format!("{:.1} %", loo.mean_pct))
             });
         let coverage =

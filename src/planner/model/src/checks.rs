@@ -1,7 +1,7 @@
 //! Data checks that need the whole series or the fit: falling throughput and points that no curve
 //! of the others comes near. They report; the point stays in, its weight limited by the loss.
 
-use crate::fit::{FitReport, PointReport};
+use crate::report::{FitReport, PointReport};
 use crate::series::{DISAGREEMENT_LN, Observation, SeriesData, SuspectPoint};
 
 /// A left-out point farther from its prediction than this factor is reported, when it also lies
@@ -42,11 +42,7 @@ fn kept(data: &SeriesData, observation: &Observation, check: &str, detail: Strin
 
 /// More of every resource must not carry much less: less by more than the disagreement that every
 /// check allows and three times the scatter of the series.
-fn falls(
-    data: &SeriesData,
-    observation: &Observation,
-    scatter: f64,
-) -> Option<SuspectPoint> {
+fn falls(data: &SeriesData, observation: &Observation, scatter: f64) -> Option<SuspectPoint> {
     // Outstanding I/Os for each host too: eight hosts of one are not more than two of four.
     let counts = |o: &Observation| {
         let per_host = o.outstanding.zip(o.hosts).map(|(all, hosts)| all / hosts);
@@ -88,7 +84,7 @@ fn far_off(
         return None;
     }
     let detail = format!(
-        "the other points predict {left_out:.0} {}, {ratio:.2} times that was published",
+        "the other points predict {left_out:.0} {}; what is published is {ratio:.2} times that",
         data.quantity.unit()
     );
     Some(kept(data, observation, "residual", detail))

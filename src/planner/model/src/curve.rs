@@ -62,7 +62,8 @@ pub fn curvature(
         let diagonal = if i == j { shares[i] } else { 0.0 };
         -exponent * (diagonal - shares[i] * shares[j])
     };
-    let product = |i: usize, j: usize| (0..n).map(|k| hessian(i, k) * covariance(k, j)).sum::<f64>();
+    let product =
+        |i: usize, j: usize| (0..n).map(|k| hessian(i, k) * covariance(k, j)).sum::<f64>();
     let mut shift = 0.0;
     let mut variance = 0.0;
     for i in 0..n {

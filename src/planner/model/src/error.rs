@@ -58,7 +58,9 @@ pub enum ModelError {
         reason: String,
     },
     /// The optimiser found no finite optimum.
-    #[error("fit of {platform} found no finite optimum from any start; check the points for values that are all equal or zero")]
+    #[error(
+        "fit of {platform} found no finite optimum from any start; check the points for values that are all equal or zero"
+    )]
     NoOptimum {
         /// Platform or selection.
         platform: String,

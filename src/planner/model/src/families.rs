@@ -112,8 +112,7 @@ impl Law {
             Family::Usl | Family::Amdahl => {
                 let n = at[0];
                 let sigma = parameters[1].exp();
-                let kappa =
-                    if self.family == Family::Usl { parameters[2].exp() } else { 0.0 };
+                let kappa = if self.family == Family::Usl { parameters[2].exp() } else { 0.0 };
                 let below = 1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0);
                 ln_x += n.ln() - below.ln();
                 row.gradient.push((1, -sigma * (n - 1.0) / below));

@@ -1,20 +1,20 @@
 //! From points to a model with its report: fit, leave-one-out, coverage, families, suspects.
 
 use crate::beliefs::{FitRow, PriorTable, shipped_fits};
+use crate::card::significant;
 use crate::error::ModelError;
 use crate::families::Family;
 use crate::generic::SHARED_EXPONENT;
-use crate::hull::{Axis, Hull};
-use crate::model::{
-    Ceiling, Estimate, Exponent, LeaveOneOut, Model, Prior, SCHEMA_VERSION, Series,
-};
+use crate::model::{LeaveOneOut, Model};
 use crate::points::{Point, select};
 use crate::predict::student_t;
-use crate::series::{KeptOut, Observation, Prepared, SeriesData, SuspectPoint, prepare};
-use crate::solve::{Curve, ExponentRule, Solution, resources_of};
+use crate::report::{FamilyReport, FitReport, PointReport};
+use crate::series::{Observation, Prepared, SeriesData, prepare};
+use crate::solution::Solution;
+use crate::solve::{Curve, ExponentRule};
+use crate::structure::resources_of;
 use crate::types::Resource;
 use plimsoll_units::EvidenceGrade;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Most points that one fit takes: cross-validation refits once for each.
@@ -47,72 +47,6 @@ pub struct FitOptions {
     pub priors: Option<PriorTable>,
     /// What the points are: `None` is C, published; A when measured by the user.
     pub grade: Option<EvidenceGrade>,
-}
-
-/// How one family predicts points that it has not seen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FamilyReport {
-    /// Name.
-    pub name: String,
-    /// Parameters over all series.
-    pub parameters: usize,
-    /// Median of |predicted / published - 1|, percent.
-    pub median_pct: f64,
-    /// Mean, percent.
-    pub mean_pct: f64,
-}
-
-/// One point against the model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PointReport {
-    /// Row in the file.
-    pub row: usize,
-    /// Series.
-    pub series: String,
-    /// Configuration in words.
-    pub configuration: String,
-    /// `mean`, `peak`, `at least` or empty.
-    pub statistic: String,
-    /// Published value in the series' unit.
-    pub published: f64,
-    /// Unit.
-    pub unit: String,
-    /// What the fit over all points says.
-    pub fitted: f64,
-    /// What a fit without this point says, with its 90 % interval.
-    pub left_out: Option<f64>,
-    /// Lower end.
-    pub left_out_p05: Option<f64>,
-    /// Upper end.
-    pub left_out_p95: Option<f64>,
-    /// `left_out / published - 1`, percent.
-    pub error_pct: Option<f64>,
-    /// How far the point alone decides the curve there, 0-1; from 0.8 its leave-one-out error is
-    /// an extrapolation.
-    pub leverage: f64,
-}
-
-/// All that is known of a fit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FitReport {
-    /// Platforms fitted.
-    pub platforms: Vec<String>,
-    /// Points fitted.
-    pub points_used: usize,
-    /// Error on points left out, `None` when no point can be left out.
-    pub leave_one_out: Option<LeaveOneOut>,
-    /// Share of left-out points inside their 90 % interval, percent.
-    pub coverage_90_pct: Option<f64>,
-    /// The recommended model and simpler ones on the same points.
-    pub families: Vec<FamilyReport>,
-    /// Points that fail a data check.
-    pub suspect_points: Vec<SuspectPoint>,
-    /// Rows that are not in the fit, and why.
-    pub kept_out: Vec<KeptOut>,
-    /// Each point against the model.
-    pub points: Vec<PointReport>,
-    /// The model.
-    pub model: Model,
 }
 
 /// Fits the recommended model and reports how good it is.
@@ -168,18 +102,18 @@ struct Held {
 }
 
 /// Everything that stays the same over refits.
-struct Job {
-    prepared: Prepared,
-    resources: Vec<Vec<Resource>>,
-    priors: PriorTable,
-    exponent: ExponentRule,
-    platforms: Vec<String>,
-    id: String,
-    title: String,
-    grade: EvidenceGrade,
-    sources: Vec<String>,
-    hash: String,
-    notes: Vec<String>,
+pub(crate) struct Job {
+    pub(crate) prepared: Prepared,
+    pub(crate) resources: Vec<Vec<Resource>>,
+    pub(crate) priors: PriorTable,
+    pub(crate) exponent: ExponentRule,
+    pub(crate) platforms: Vec<String>,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) grade: EvidenceGrade,
+    pub(crate) sources: Vec<String>,
+    pub(crate) hash: String,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Job {
@@ -189,8 +123,7 @@ impl Job {
             .platform
             .as_ref()
             .and_then(|selector| fits.iter().find(|fit| fit.id == *selector));
-        let selector =
-            by_id.map(|fit| fit.platform.clone()).or_else(|| options.platform.clone());
+        let selector = by_id.map(|fit| fit.platform.clone()).or_else(|| options.platform.clone());
         let chosen = select(points, selector.as_deref())?;
         let Some(first) = chosen.first() else {
             return Err(ModelError::TooFewPoints {
@@ -284,7 +217,7 @@ impl Job {
         })
     }
 
-    fn points_used(&self) -> usize {
+    pub(crate) fn points_used(&self) -> usize {
         self.prepared.series.iter().map(|series| series.observations.len()).sum()
     }
 
@@ -343,8 +276,8 @@ impl Job {
                         continue;
                     };
                     let predicted = solution.predict(place, observation);
-                    let half = student_t(0.95, solution.degrees_of_freedom)
-                        * predicted.variance.sqrt();
+                    let half =
+                        student_t(0.95, solution.degrees_of_freedom) * predicted.variance.sqrt();
                     held[index][k] = Some(Held {
                         value: predicted.ln_value.exp(),
                         p05: (predicted.ln_value - half).exp(),
@@ -458,128 +391,6 @@ impl Job {
         reports.sort_by_key(|report| report.row);
         reports
     }
-
-    fn model(&self, solutions: &[(Vec<usize>, Solution)]) -> Model {
-        let exponent = solutions
-            .first()
-            .map_or(SHARED_EXPONENT, |(_, solution)| significant(solution.exponent_value(), 6));
-        let fitted = self.exponent == ExponentRule::Fitted;
-        let size: usize = solutions.iter().map(|(_, solution)| solution.parameters.len()).sum();
-        let mut covariance = vec![vec![0.0; size]; size];
-        let mut series = Vec::new();
-        let mut offset = 0;
-        for (group, solution) in solutions {
-            let n = solution.parameters.len();
-            for row in 0..n {
-                for column in 0..n {
-                    covariance[offset + row][offset + column] =
-                        significant(solution.covariance.at(row, column), 6);
-                }
-            }
-            offset += n;
-            for (place, &index) in group.iter().enumerate() {
-                series.push(self.series(index, place, solution));
-            }
-        }
-        let exponent_sd = solutions.first().and_then(|(_, solution)| {
-            let last = solution.parameters.len().checked_sub(1)?;
-            fitted.then(|| significant(solution.covariance.at(last, last).sqrt(), 4))
-        });
-        let mut notes = self.notes.clone();
-        for kept in &self.prepared.kept_out {
-            notes.push(format!("Row {} kept out: {}.", kept.row, kept.reason));
-        }
-        Model {
-            schema_version: SCHEMA_VERSION,
-            id: self.id.clone(),
-            title: self.title.clone(),
-            grade: self.grade,
-            exponent: Exponent {
-                value: exponent,
-                fitted,
-                sd_ln: exponent_sd,
-                prior: fitted.then(|| Prior {
-                    value: SHARED_EXPONENT,
-                    sd_ln: 0.3,
-                    statistic: String::new(),
-                    source: "shared value on a public grid of 127 points; ln(p - 0.5) is taken as normal"
-                        .to_owned(),
-                }),
-            },
-            series,
-            covariance,
-            leave_one_out: None,
-            coverage_90_pct: None,
-            points: self.points_used(),
-            points_sha256: self.hash.clone(),
-            sources: self.sources.clone(),
-            notes,
-        }
-    }
-
-    fn series(&self, index: usize, place: usize, solution: &Solution) -> Series {
-        let data = &self.prepared.series[index];
-        let layout = &solution.layouts[place];
-        debug_assert!(layout.offset + layout.len() <= solution.parameters.len());
-        let sd = |k: usize| significant(solution.covariance.at(k, k).sqrt(), 4);
-        let ceilings = layout
-            .resources
-            .iter()
-            .zip(&layout.priors)
-            .enumerate()
-            .map(|(k, (&resource, prior))| {
-                let at = layout.offset + k;
-                Ceiling {
-                    resource,
-                    value: significant(solution.parameters[at].exp(), 6),
-                    sd_ln: sd(at),
-                    discrepancy_sd_ln: significant(solution.discrepancy[at], 4),
-                    posterior_to_prior: Some(significant(solution.posterior_to_prior[at], 4)),
-                    one_sided: solution.one_sided[at],
-                    prior: Some(Prior {
-                        value: significant(prior.value, 6),
-                        ..prior.clone()
-                    }),
-                }
-            })
-            .collect();
-        Series {
-            name: data.name.clone(),
-            quantity: data.quantity,
-            unit: data.quantity.unit().to_owned(),
-            block_kib: data.block_kib,
-            pattern: data.pattern.clone(),
-            read_pct: data.read_pct.clone(),
-            statistic: data.statistic.clone(),
-            ceilings,
-            peak_to_mean: layout.ratio_index().map(|at| Estimate {
-                value: significant(solution.parameters[at].exp(), 6),
-                sd_ln: sd(at),
-            }),
-            peak_to_mean_prior: layout.ratio_prior.clone(),
-            residual_sd_ln: significant(solution.sigma, 4),
-            degrees_of_freedom: significant(solution.degrees_of_freedom, 4),
-            points: data.observations.len(),
-            hull: hull_of(data),
-        }
-    }
-}
-
-fn hull_of(data: &SeriesData) -> Hull {
-    let mut axes = vec![Axis::Hosts, Axis::Datastores, Axis::Flows];
-    if data.observations.iter().all(|o| o.outstanding.is_some()) {
-        axes.push(Axis::Outstanding);
-    }
-    let mut vertices: Vec<Vec<f64>> = Vec::new();
-    for observation in &data.observations {
-        let configuration = observation.configuration();
-        let vertex: Vec<f64> =
-            axes.iter().map(|axis| axis.of(&configuration).unwrap_or(1.0)).collect();
-        if !vertices.contains(&vertex) {
-            vertices.push(vertex);
-        }
-    }
-    Hull { axes, vertices }
 }
 
 fn describe(observation: &Observation) -> String {
@@ -645,15 +456,6 @@ fn hash_of(points: &[&Point]) -> String {
         hasher.update(line.as_bytes());
     }
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// `value` with `digits` significant digits, so that files do not differ in the last bits.
-fn significant(value: f64, digits: i32) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return if value.is_finite() { 0.0 } else { value };
-    }
-    let precision = usize::try_from(digits - 1).unwrap_or(0);
-    format!("{value:.precision$e}").parse().unwrap_or(value)
 }
 
 fn slug(name: &str) -> String {

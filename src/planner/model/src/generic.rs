@@ -98,12 +98,7 @@ impl Model {
             id: stated.id.clone(),
             title: stated.title.clone(),
             grade: stated.grade,
-            exponent: Exponent {
-                value: SHARED_EXPONENT,
-                fitted: false,
-                sd_ln: None,
-                prior: None,
-            },
+            exponent: Exponent { value: SHARED_EXPONENT, fitted: false, sd_ln: None, prior: None },
             series,
             covariance,
             leave_one_out: None,

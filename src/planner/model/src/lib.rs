@@ -8,6 +8,7 @@
 
 mod beliefs;
 mod built_in;
+mod card;
 mod checks;
 pub mod curve;
 mod error;
@@ -22,16 +23,16 @@ mod model;
 mod points;
 mod predict;
 mod random;
+mod report;
 mod series;
+mod solution;
 mod solve;
+mod structure;
 pub mod types;
 
 pub use beliefs::{FitRow, PriorRow, PriorTable, PriorTarget, shipped_fits};
 pub use error::ModelError;
-pub use fit::{
-    ExponentChoice, FamilyReport, FitOptions, FitReport, MAX_FITTED_POINTS, PointReport, fit,
-    fit_model,
-};
+pub use fit::{ExponentChoice, FitOptions, MAX_FITTED_POINTS, fit, fit_model};
 pub use generic::{SHARED_EXPONENT, StatedCeilings};
 pub use hull::{Axis, Hull};
 pub use model::{
@@ -39,5 +40,6 @@ pub use model::{
 };
 pub use points::{MAX_ROWS, Measured, Point, Statistic, platforms, read_points, select};
 pub use predict::{Draw, LATENCY_UTILISATION_LIMIT};
+pub use report::{FamilyReport, FitReport, PointReport};
 pub use series::{DISAGREEMENT_LN, KeptOut, SuspectPoint};
 pub use types::*;

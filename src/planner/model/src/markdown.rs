@@ -1,6 +1,6 @@
 //! Tables of a fit report in Markdown, for docs/models.md and for people.
 
-use crate::fit::FitReport;
+use crate::report::FitReport;
 use std::fmt::Write;
 
 impl FitReport {

@@ -61,18 +61,13 @@ impl Square {
     pub fn solve_factored(&self, b: &mut [f64]) {
         let n = self.size;
         for row in 0..n {
-            let mut sum = b[row];
-            for k in 0..row {
-                sum -= self.at(row, k) * b[k];
-            }
-            b[row] = sum / self.at(row, row);
+            let known: f64 = b[..row].iter().enumerate().map(|(k, x)| self.at(row, k) * x).sum();
+            b[row] = (b[row] - known) / self.at(row, row);
         }
         for row in (0..n).rev() {
-            let mut sum = b[row];
-            for k in row + 1..n {
-                sum -= self.at(k, row) * b[k];
-            }
-            b[row] = sum / self.at(row, row);
+            let known: f64 =
+                b.iter().enumerate().skip(row + 1).map(|(k, x)| self.at(k, row) * x).sum();
+            b[row] = (b[row] - known) / self.at(row, row);
         }
     }
 

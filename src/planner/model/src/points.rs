@@ -103,10 +103,7 @@ impl Point {
             self.outstanding,
             self.block_kib,
         ];
-        format!(
-            "{}|{}|{counts:?}|{}|{}",
-            self.platform, self.workload, self.pattern, self.read_pct
-        )
+        format!("{}|{}|{counts:?}|{}|{}", self.platform, self.workload, self.pattern, self.read_pct)
     }
 
     pub(crate) fn note_says(&self, words: &[&str]) -> bool {
@@ -124,9 +121,9 @@ pub fn read_points(text: &[u8]) -> Result<Vec<Point>, ModelError> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
     let csv_error = |row: usize, error: &csv::Error| {
-        let row = error.position().map_or(row, |position| {
-            usize::try_from(position.line()).unwrap_or(row)
-        });
+        let row = error
+            .position()
+            .map_or(row, |position| usize::try_from(position.line()).unwrap_or(row));
         ModelError::Csv { row, reason: error.to_string() }
     };
     let header: Vec<String> = reader
@@ -212,9 +209,7 @@ impl Row<'_> {
             "at_least" => Statistic::AtLeast,
             "headline" => Statistic::Headline,
             _ => {
-                return Err(
-                    self.refuse("statistic", "mean, peak, at_least, headline or nothing")
-                );
+                return Err(self.refuse("statistic", "mean, peak, at_least, headline or nothing"));
             }
         };
         let pattern = match self.text("pattern").to_lowercase().as_str() {
@@ -249,8 +244,9 @@ impl Row<'_> {
     fn measured(&self, value: f64) -> Result<Measured, ModelError> {
         let metric = self.text("metric").to_lowercase();
         let unit = self.text("unit");
-        let measured = measured_in(value, unit)
-            .ok_or_else(|| self.refuse("unit", "IOPS, ops/s, MB/s, MiB/s, GB/s, GiB/s, ms, us or s"))?;
+        let measured = measured_in(value, unit).ok_or_else(|| {
+            self.refuse("unit", "IOPS, ops/s, MB/s, MiB/s, GB/s, GiB/s, ms, us or s")
+        })?;
         let fits = match (metric.as_str(), measured) {
             ("iops", Measured::Operations(_)) | ("latency", Measured::Seconds(_)) => true,
             ("throughput" | "bandwidth", Measured::Operations(_) | Measured::Bytes(_)) => true,
@@ -310,12 +306,13 @@ pub fn select<'a>(
     };
     // An exact name wins over its reading as a pattern.
     let exact = names.iter().any(|name| name == selector);
-    let chosen: Vec<&Point> = points
-        .iter()
-        .filter(|point| {
-            if exact { point.platform == selector } else { matches(selector, &point.platform) }
-        })
-        .collect();
+    let chosen: Vec<&Point> =
+        points
+            .iter()
+            .filter(|point| {
+                if exact { point.platform == selector } else { matches(selector, &point.platform) }
+            })
+            .collect();
     if chosen.is_empty() {
         return Err(ModelError::NoSuchPlatform { selector: selector.to_owned(), names });
     }
@@ -383,8 +380,8 @@ mod tests {
 
     #[test]
     fn several_platforms_need_a_selector() {
-        let points = read("CubeFS a,1,iops,5,IOPS,\nCubeFS b,1,iops,5,IOPS,\nx,1,iops,5,IOPS,\n")
-            .unwrap();
+        let points =
+            read("CubeFS a,1,iops,5,IOPS,\nCubeFS b,1,iops,5,IOPS,\nx,1,iops,5,IOPS,\n").unwrap();
         let message = select(&points, None).unwrap_err().to_string();
         assert!(message.contains("CubeFS a; CubeFS b; x"), "{message}");
         assert_eq!(select(&points, Some("CubeFS*")).unwrap().len(), 2);

@@ -9,7 +9,9 @@ use crate::curve::{curvature, exponent_gradient, latency_factor, ln_smooth_minim
 use crate::matrix::Square;
 use crate::model::{MAX_CEILINGS, Model, Series};
 use crate::random::Random;
-use crate::types::{Configuration, LatencyPrediction, LatencyUnknown, Prediction, Quantity, Resource};
+use crate::types::{
+    Configuration, LatencyPrediction, LatencyUnknown, Prediction, Quantity, Resource,
+};
 use plimsoll_units::EvidenceGrade;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -104,9 +106,8 @@ impl Model {
         let ln_x = ln_x + shift;
         variance += more + series.residual_sd_ln.powi(2);
         let half = student_t(0.95, series.degrees_of_freedom) * variance.sqrt();
-        let mut named: Vec<(Resource, f64)> = (0..terms.len)
-            .map(|k| (series.ceilings[terms.index[k]].resource, shares[k]))
-            .collect();
+        let mut named: Vec<(Resource, f64)> =
+            (0..terms.len).map(|k| (series.ceilings[terms.index[k]].resource, shares[k])).collect();
         named.sort_by(|left, right| right.1.total_cmp(&left.1));
         let extrapolated = !series.hull.contains(configuration);
         Prediction {
@@ -294,8 +295,7 @@ impl Model {
                 let resource = small.ceilings[k].resource;
                 let Some(instances) = resource.ln_instances(configuration) else { continue };
                 let per_small = (-parameters[small_offset + k]).exp();
-                let per_large =
-                    large_block / (1024.0 * parameters[large_offset + other].exp());
+                let per_large = large_block / (1024.0 * parameters[large_offset + other].exp());
                 let g = ((per_large - per_small) / (large_block - small_block)).max(0.0);
                 let cost = if block_kib <= small_block {
                     per_small
@@ -324,8 +324,9 @@ impl Model {
                 (share * of(Quantity::Iops).max(of(Quantity::Throughput))).powi(2)
             })
             .sum();
-        let variance =
-            self.variance_of(&|theta: &[f64]| at(theta).0, &parameters) + discrepancy + spread * spread;
+        let variance = self.variance_of(&|theta: &[f64]| at(theta).0, &parameters)
+            + discrepancy
+            + spread * spread;
         let degrees = small.degrees_of_freedom.min(large.degrees_of_freedom);
         let half = student_t(0.95, degrees) * variance.sqrt();
         Some(Prediction {

@@ -174,10 +174,8 @@ pub(crate) fn prepare(points: &[&Point], join: bool) -> Prepared {
     }
     for key in order {
         let Some(mut series) = groups.remove(&key) else { continue };
-        let (peaks, all) = (
-            series.observations.iter().filter(|o| o.peak).count(),
-            series.observations.len(),
-        );
+        let (peaks, all) =
+            (series.observations.iter().filter(|o| o.peak).count(), series.observations.len());
         if peaks == all {
             // One statistic only: no ratio to estimate.
             series.observations.iter_mut().for_each(|o| o.peak = false);
@@ -332,8 +330,7 @@ fn check_rows(points: &[&Point], prepared: &mut Prepared) -> Vec<usize> {
     for latency in points {
         let Measured::Seconds(seconds) = latency.measured else { continue };
         let rate = rates.iter().find(|rate| {
-            !taken.contains(&rate.row)
-                && rate.configuration_key() == latency.configuration_key()
+            !taken.contains(&rate.row) && rate.configuration_key() == latency.configuration_key()
         });
         let Some(rate) = rate else {
             let reason = "a latency without a rate of the same configuration".to_owned();

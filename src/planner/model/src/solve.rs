@@ -4,11 +4,12 @@
 //! cannot leak into its own prediction.
 
 use crate::beliefs::PriorTable;
-use crate::curve::{curvature, exponent_gradient, ln_smooth_minimum};
+use crate::curve::{exponent_gradient, ln_smooth_minimum};
 use crate::lm::{LinearPrior, Optimum, Problem, Row, minimise, robust_weight};
 use crate::matrix::Square;
 use crate::model::{MAX_CEILINGS, Prior};
 use crate::series::{Observation, SeriesData};
+use crate::solution::Solution;
 use crate::types::Resource;
 
 /// Standard deviation of a point about the curve before any residual is seen: 3 % repeatability
@@ -33,7 +34,7 @@ const WEAK_FACTOR: f64 = 1.5;
 /// Belief about peak over mean where none is listed.
 const GENERIC_RATIO: (f64, f64) = (1.25, 0.15);
 /// Belief about the exponent: `ln(p - 0.5)` is normal about `ln 2` with this deviation.
-const EXPONENT_SD: f64 = 0.3;
+pub(crate) const EXPONENT_SD: f64 = 0.3;
 
 /// How the exponent is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,78 +63,15 @@ impl SeriesLayout {
     }
 }
 
-/// Resources that the axes of a series can tell apart.
-///
-/// Decided by counts and listed priors alone, never by values. Two resources whose counts are
-/// proportional over all points are one ceiling, unless a prior is listed for the second. `named`
-/// (from `data/reference/fits.csv`) overrides.
-pub(crate) fn resources_of(
-    series: &SeriesData,
-    priors: &PriorTable,
-    named: Option<&[Resource]>,
-) -> Vec<Resource> {
-    const ORDER: [Resource; 6] = [
-        Resource::Concurrency,
-        Resource::Pool,
-        Resource::Host,
-        Resource::Flow,
-        Resource::Volume,
-        Resource::Vm,
-    ];
-    let counts = |resource: Resource| -> Vec<Option<f64>> {
-        series.observations.iter().map(|o| o.instances(resource)).collect()
-    };
-    let mut chosen: Vec<Resource> = Vec::new();
-    for resource in ORDER {
-        let own = counts(resource);
-        if own.iter().all(Option::is_none) {
-            continue;
-        }
-        if let Some(named) = named {
-            if named.contains(&resource) {
-                chosen.push(resource);
-            }
-            continue;
-        }
-        let listed = priors.find(series, Some(resource)).is_some();
-        let twin = chosen.iter().any(|&other| proportional(&own, &counts(other)));
-        if listed || !twin {
-            chosen.push(resource);
-        }
-    }
-    if chosen.is_empty() {
-        chosen.push(Resource::Pool);
-    }
-    chosen
-}
-
-fn proportional(left: &[Option<f64>], right: &[Option<f64>]) -> bool {
-    let mut factor: Option<f64> = None;
-    for pair in left.iter().zip(right) {
-        match pair {
-            (Some(l), Some(r)) => {
-                let ratio = l / r;
-                if factor.is_some_and(|known: f64| (known / ratio - 1.0).abs() > 1e-9) {
-                    return false;
-                }
-                factor = Some(ratio);
-            }
-            (None, None) => {}
-            _ => return false,
-        }
-    }
-    true
-}
-
 /// One observation ready for the inner loop.
-struct Prepared {
-    series: usize,
-    ln_counts: [f64; MAX_CEILINGS],
-    parameters: [usize; MAX_CEILINGS],
-    len: usize,
-    ratio: Option<usize>,
-    ln_value: f64,
-    one_sided: bool,
+pub(crate) struct Prepared {
+    pub(crate) series: usize,
+    pub(crate) ln_counts: [f64; MAX_CEILINGS],
+    pub(crate) parameters: [usize; MAX_CEILINGS],
+    pub(crate) len: usize,
+    pub(crate) ratio: Option<usize>,
+    pub(crate) ln_value: f64,
+    pub(crate) one_sided: bool,
 }
 
 /// The p-norm of ceilings as a least-squares problem.
@@ -146,27 +84,6 @@ pub(crate) struct Curve {
     /// For each parameter the largest value seen per instance, in logarithms, and the belief's
     /// centre.
     seen: Vec<(f64, f64)>,
-}
-
-/// What a fit found.
-#[derive(Debug, Clone)]
-pub(crate) struct Solution {
-    pub layouts: Vec<SeriesLayout>,
-    pub exponent: ExponentRule,
-    pub parameters: Vec<f64>,
-    pub covariance: Square,
-    pub discrepancy: Vec<f64>,
-    pub posterior_to_prior: Vec<f64>,
-    pub one_sided: Vec<bool>,
-    pub sigma: f64,
-    pub degrees_of_freedom: f64,
-    pub leverage: Vec<f64>,
-}
-
-/// One predicted value: logarithm, variance of the curve, and spread about it.
-pub(crate) struct Predicted {
-    pub ln_value: f64,
-    pub variance: f64,
 }
 
 impl Curve {
@@ -258,8 +175,7 @@ impl Curve {
                     let source = format!(
                         "weak: {WEAK_FACTOR} times the largest value seen per instance; nothing is published"
                     );
-                    let prior =
-                        Prior { value, sd_ln: WEAK_SD, statistic: String::new(), source };
+                    let prior = Prior { value, sd_ln: WEAK_SD, statistic: String::new(), source };
                     (value.ln(), WEAK_SD, prior)
                 }
             };
@@ -306,15 +222,15 @@ impl Curve {
         gradient: &mut Vec<(usize, f64)>,
     ) -> f64 {
         let mut ln = [0.0; MAX_CEILINGS];
-        for k in 0..row.len {
-            ln[k] = row.ln_counts[k] + parameters[row.parameters[k]];
+        for (ln, (count, &at)) in
+            ln.iter_mut().zip(row.ln_counts.iter().zip(&row.parameters)).take(row.len)
+        {
+            *ln = count + parameters[at];
         }
         let mut shares = [0.0; MAX_CEILINGS];
         let p = self.exponent_at(parameters);
         let ln_x = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
-        for k in 0..row.len {
-            gradient.push((row.parameters[k], shares[k]));
-        }
+        gradient.extend(row.parameters.iter().copied().zip(shares).take(row.len));
         if self.exponent == ExponentRule::Fitted {
             let slope = exponent_gradient(&ln[..row.len], p, ln_x, &shares[..row.len]);
             gradient.push((self.size - 1, (p - 0.5) * slope));
@@ -433,9 +349,12 @@ impl Curve {
         // one pass with the assumed spread is enough for the count.
         let (information, rows) = self.information(&parameters, SIGMA);
         let leverage = leverages(&self.posterior(&information)?, &rows);
-        let n = self.rows.len() as f64;
+        // A gross outlier is reported, not believed: it must not widen every interval.
+        let limit = gross_limit(rows.iter().map(|(_, row)| row.residual.abs()).collect());
+        let kept = || rows.iter().filter(|(_, row)| row.residual.abs() <= limit);
+        let n = kept().count() as f64;
         let degrees = (n - leverage.iter().sum::<f64>()).max(3.0);
-        let squares: f64 = rows.iter().map(|(_, row)| row.residual.powi(2)).sum();
+        let squares: f64 = kept().map(|(_, row)| row.residual.powi(2)).sum();
         let sigma = (squares / degrees).sqrt().max(SIGMA_FLOOR);
         let (information, _) = self.information(&parameters, sigma);
         let covariance = self.posterior(&information)?;
@@ -490,7 +409,14 @@ impl Curve {
     }
 }
 
-fn prepare_row(
+/// Residual beyond which a point is a gross outlier: a factor of two and six robust deviations.
+fn gross_limit(mut sizes: Vec<f64>) -> f64 {
+    sizes.sort_by(f64::total_cmp);
+    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    2.0_f64.ln().max(6.0 * 1.4826 * median)
+}
+
+pub(crate) fn prepare_row(
     series: usize,
     offset: usize,
     resources: &[Resource],
@@ -540,63 +466,5 @@ impl Problem for Curve {
 
     fn sigma(&self) -> f64 {
         SIGMA
-    }
-}
-
-impl Solution {
-    pub(crate) fn exponent_value(&self) -> f64 {
-        match self.exponent {
-            ExponentRule::Fixed(p) => p,
-            ExponentRule::Fitted => {
-                0.5 + self.parameters.last().copied().unwrap_or(2.0_f64.ln()).exp()
-            }
-        }
-    }
-
-    /// Predicts `observation` of series `index` in its own statistic.
-    pub(crate) fn predict(&self, index: usize, observation: &Observation) -> Predicted {
-        let layout = &self.layouts[index];
-        let row = prepare_row(
-            index,
-            layout.offset,
-            &layout.resources,
-            layout.ratio_index(),
-            observation,
-        );
-        debug_assert_eq!(row.series, index);
-        let mut ln = [0.0; MAX_CEILINGS];
-        for k in 0..row.len {
-            ln[k] = row.ln_counts[k] + self.parameters[row.parameters[k]];
-        }
-        let mut shares = [0.0; MAX_CEILINGS];
-        let p = self.exponent_value();
-        let mut ln_value = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
-        let mut gradient = vec![0.0; self.parameters.len()];
-        let mut variance = 0.0;
-        for k in 0..row.len {
-            gradient[row.parameters[k]] += shares[k];
-            variance += (shares[k] * self.discrepancy[row.parameters[k]]).powi(2);
-        }
-        if self.exponent == ExponentRule::Fitted
-            && let Some(last) = gradient.last_mut()
-        {
-            *last = (p - 0.5)
-                * exponent_gradient(&ln[..row.len], p, ln_value, &shares[..row.len]);
-        }
-        if let Some(ratio) = row.ratio {
-            gradient[ratio] += 1.0;
-            variance += self.discrepancy[ratio].powi(2);
-            ln_value += self.parameters[ratio];
-        }
-        variance += self.covariance.quadratic(&gradient);
-        let (shift, more) = curvature(&shares[..row.len], p, variance, |i, j| {
-            let (i, j) = (row.parameters[i], row.parameters[j]);
-            let own = if i == j { self.discrepancy[i].powi(2) } else { 0.0 };
-            own + self.covariance.at(i, j)
-        });
-        Predicted {
-            ln_value: ln_value + shift,
-            variance: variance + more + self.sigma * self.sigma,
-        }
     }
 }
