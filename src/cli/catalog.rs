@@ -10,7 +10,7 @@ pub struct Args {}
 
 /// Runs it.
 pub fn run(_args: &Args) -> anyhow::Result<Outcome> {
-    let mut text = serde_json::to_vec_pretty(plimsoll_plan::Catalog::built_in()?)?;
+    let mut text = serde_json::to_vec_pretty(&plimsoll_plan::Catalog::built_in()?)?;
     text.push(b'\n');
     deliver(&text, None)?;
     Ok(Outcome::Done)

@@ -31,11 +31,13 @@ enum FitReportFormat {
 
 /// Runs it.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let file = std::fs::File::open(&args.points)
+    let text = std::fs::read(&args.points)
         .with_context(|| format!("cannot read {}", args.points.display()))?;
     let options =
         plimsoll_model::FitOptions { platform: args.platform.clone(), ..Default::default() };
-    let report = match plimsoll_model::fit_csv(file, &options) {
+    let fitted = plimsoll_model::read_points(&text)
+        .and_then(|points| plimsoll_model::fit(&points, &options));
+    let report = match fitted {
         Ok(report) => report,
         Err(error) => {
             talk(&format!("plimsoll: {}: {error}", args.points.display()));
@@ -47,7 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
     };
     if let Some(path) = &args.output {
-        deliver(report.model.to_json().as_bytes(), Some(path))?;
+        deliver(report.model.to_json()?.as_bytes(), Some(path))?;
     }
     match args.report {
         FitReportFormat::Json => {
@@ -55,7 +57,34 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
             text.push(b'\n');
             deliver(&text, None)?;
         }
-        FitReportFormat::Text => deliver(report.to_text().as_bytes(), None)?,
+        FitReportFormat::Text => deliver(text_report(&report).as_bytes(), None)?,
     }
     Ok(Outcome::Done)
+}
+
+fn text_report(report: &plimsoll_model::FitReport) -> String {
+    let mut text = format!(
+        "{}: {} points\n\n{}\n{}\n{}",
+        report.model.id,
+        report.points_used,
+        report.ceilings_table(),
+        report.families_table(),
+        report.points_table()
+    );
+    if let Some(loo) = &report.leave_one_out {
+        text.push_str(&format!(
+            "\nleave-one-out error: median {:.1} %, mean {:.1} %\n",
+            loo.median_pct, loo.mean_pct
+        ));
+    }
+    if let Some(coverage) = report.coverage_90_pct {
+        text.push_str(&format!("90 % intervals hold {coverage:.1} % of the left-out points\n"));
+    }
+    for suspect in &report.suspect_points {
+        text.push_str(&format!(
+            "suspect row {}: {} ({})\n",
+            suspect.row, suspect.detail, suspect.action
+        ));
+    }
+    text
 }

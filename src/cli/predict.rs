@@ -82,9 +82,10 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
                     outstanding: None,
                 };
                 for quantity in [Quantity::Iops, Quantity::Throughput] {
-                    let Some(prediction) = model.predict(quantity, &configuration) else {
+                    if model.series_for(quantity).is_none() {
                         continue;
-                    };
+                    }
+                    let prediction = model.predict(quantity, &configuration);
                     rows.push((hosts, datastores, flows, quantity, prediction));
                 }
             }
@@ -106,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         PredictFormat::Table => {
             let mut text = format!(
                 "{}\nhosts datastores flows  quantity          5th      median        95th  limit\n",
-                model.id()
+                model.id
             );
             for (hosts, datastores, flows, quantity, prediction) in &rows {
                 let unit = match quantity {

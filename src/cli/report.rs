@@ -87,8 +87,8 @@ struct AverageArgs {
     #[arg(long, conflicts_with = "files")]
     vms: Option<u32>,
     /// vCPUs per VM.
-    #[arg(long, default_value_t = 4, requires = "vms")]
-    vcpus: u32,
+    #[arg(long, default_value_t = 4.0, requires = "vms")]
+    vcpus: f64,
     /// Memory per VM, GiB.
     #[arg(long, default_value_t = 12.0, requires = "vms")]
     memory_gib: f64,

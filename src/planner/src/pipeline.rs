@@ -90,7 +90,7 @@ pub fn survey(
     observer: &mut Observer<'_>,
 ) -> Result<Survey, Error> {
     let export = match &options.averages {
-        Some(averages) if inputs.is_empty() => plimsoll_ingest::manual(averages)?,
+        Some(averages) if inputs.is_empty() => plimsoll_ingest::manual(*averages)?,
         _ => read(inputs, options, observer)?,
     };
     step(observer, Stage::Joining)?;
@@ -124,7 +124,7 @@ pub fn plan(
     step(observer, Stage::Planning)?;
     let catalog = Catalog::built_in()?;
     let plan =
-        plimsoll_plan::make_plan(&survey.inventory, &demand, catalog, None, &options.plan)?;
+        plimsoll_plan::make_plan(&survey.inventory, &demand, &catalog, None, &options.plan)?;
     Ok(Sizing { survey, demand, plan, options: options.clone() })
 }
 
