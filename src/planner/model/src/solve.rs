@@ -29,8 +29,9 @@ pub(crate) const DISCREPANCY: f64 = 0.175;
 pub(crate) const UNPROBED: f64 = 0.5;
 /// Standard deviation of the belief about a ceiling of which nothing is published.
 const WEAK_SD: f64 = 1.0;
-/// Its centre: this many times the largest value that one instance was seen to carry.
-const WEAK_FACTOR: f64 = 1.5;
+/// Its centre: this many times the largest value that one instance was seen to carry, for the pool
+/// (which is seldom reached) and for the rest.
+const WEAK_FACTORS: (f64, f64) = (2.0, 1.5);
 /// Belief about peak over mean where none is listed.
 const GENERIC_RATIO: (f64, f64) = (1.25, 0.15);
 /// Belief about the exponent: `ln(p - 0.5)` is normal about `ln 2` with this deviation.
@@ -171,9 +172,11 @@ impl Curve {
                     (centre, sd, prior)
                 }
                 None => {
-                    let value = seen * WEAK_FACTOR;
+                    let factor =
+                        if resource == Resource::Pool { WEAK_FACTORS.0 } else { WEAK_FACTORS.1 };
+                    let value = seen * factor;
                     let source = format!(
-                        "weak: {WEAK_FACTOR} times the largest value seen per instance; nothing is published"
+                        "weak: {factor} times the largest value seen per instance; nothing is published"
                     );
                     let prior = Prior { value, sd_ln: WEAK_SD, statistic: String::new(), source };
                     (value.ln(), WEAK_SD, prior)
