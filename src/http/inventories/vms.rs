@@ -1,0 +1,31 @@
+//! `GET /api/v1/inventories/{id}/vms`.
+
+use axum::Json;
+use axum::extract::State;
+
+use super::lists;
+use crate::http::App;
+use crate::http::extract::{Id, Query};
+use crate::http::page::{PageBody, PageQuery};
+use crate::http::problem::Problem;
+use crate::jobs::lists::VmItem;
+use crate::store::ItemKind;
+
+/// VMs of an inventory, in the order of its files
+#[utoipa::path(
+    get, path = "/api/v1/inventories/{id}/vms", tag = "inventories",
+    params(("id" = uuid::Uuid, Path, description = "Inventory."), PageQuery),
+    responses(
+        (status = 200, description = "One page.", body = PageBody<VmItem>),
+        (status = 400, description = "The id or the query cannot be read."),
+        (status = 404, description = "There is no such inventory."),
+        (status = 409, description = "It was not read, or not yet."),
+    ),
+)]
+pub async fn list_vms(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<PageQuery>,
+) -> Result<Json<PageBody<VmItem>>, Problem> {
+    lists::page(&app, id, ItemKind::Vm, &query).await
+}
