@@ -17,8 +17,9 @@ use crate::types::Resource;
 use plimsoll_units::EvidenceGrade;
 use sha2::{Digest, Sha256};
 
-/// Most points that one fit takes: cross-validation refits once for each.
-pub const MAX_FITTED_POINTS: usize = 2_000;
+/// Most points that one fit takes: cross-validation refits each family once for each, which takes
+/// some ten seconds for so many in one series.
+pub const MAX_FITTED_POINTS: usize = 500;
 
 /// How the exponent p is found.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
