@@ -1,6 +1,6 @@
 //! One cell as any of the readers delivers it.
 
-use calamine::{Data, DataRef, ExcelDateTime};
+use calamine::{DataRef, ExcelDateTime};
 
 /// A borrowed cell value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,21 +26,6 @@ impl<'a> Cell<'a> {
             DataRef::DateTime(date) => Self::Date(*date),
             DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => Self::text(text),
             DataRef::Error(_) => Self::Error,
-        }
-    }
-
-    pub(crate) fn from_data(value: &'a Data) -> Self {
-        match value {
-            Data::Empty => Self::Blank,
-            Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => {
-                Self::text(text)
-            }
-            Data::Float(number) => Self::Number(*number),
-            #[expect(clippy::cast_precision_loss, reason = "cell integers stay below 2^53")]
-            Data::Int(number) => Self::Number(*number as f64),
-            Data::Bool(flag) => Self::Bool(*flag),
-            Data::DateTime(date) => Self::Date(*date),
-            Data::Error(_) => Self::Error,
         }
     }
 

@@ -143,7 +143,7 @@ tab_row!(
     wanted: [
         wanted(&["VM"], "disks cannot be matched to VMs by name"),
         wanted(&["Capacity MiB"], "disk sizes are unknown"),
-        wanted(&["Disk Path", "Path"], "the datastore of each disk is unknown: the VM's own path is used"),
+        wanted(&["Path"], "the datastore of each disk is unknown: the VM's own path is used"),
         wanted(&["Raw"], "raw device mappings cannot be told from virtual disks"),
         wanted(&["Thin"], "thin and thick disks cannot be told apart"),
     ],
@@ -155,7 +155,7 @@ tab_row!(
         ("Disk", Word(|r| &mut r.disk)),
         ("Disk Key", Word(|r| &mut r.disk_key)),
         ("Disk UUID", Unique(|r| &mut r.disk_uuid)),
-        ("Disk Path", Unique(|r| &mut r.path)),
+        ("Disk Path", Word(|r| &mut r.guest_paths)),
         ("Capacity MiB", Mib(|r| &mut r.capacity)),
         ("Raw", Flag(|r| &mut r.raw)),
         ("Disk Mode", Word(|r| &mut r.disk_mode)),

@@ -14,6 +14,8 @@ use crate::tab::Tab;
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Records looked at for the delimiter.
 const SAMPLE: usize = 20;
+/// Fields of a record looked at for the delimiter.
+const COLUMNS: usize = 512;
 
 /// The dialect of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,7 @@ pub(crate) fn dialect(text: &str, tab: Option<Tab>, text_bytes: usize) -> Dialec
         for _ in 0..SAMPLE {
             let Some(fields) = records.next_record() else { break };
             let width = filled_width(fields);
+            let fields = &fields[..width.min(COLUMNS)];
             for candidate in tab.map_or(&Tab::ALL[..], |_| tab.as_slice()) {
                 let score = headers::of(*candidate).score(fields.iter().map(AsRef::as_ref));
                 if score > most {

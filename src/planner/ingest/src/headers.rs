@@ -101,7 +101,10 @@ impl TabHeaders {
             headers.meanings.insert(normalise(&header), Meaning::Dropped);
         }
         for (place, header) in headers.order.iter().enumerate() {
-            let db_name = format!("{db_prefix}{}", squeeze(header));
+            let db_name = match header.strip_prefix("# ") {
+                Some(counted) => format!("{db_prefix}num{}", squeeze(counted)),
+                None => format!("{db_prefix}{}", squeeze(header)),
+            };
             headers.meanings.insert(db_name, Meaning::Known { place, db_name: true });
         }
         for (place, header) in headers.order.iter().enumerate() {
@@ -126,6 +129,11 @@ impl TabHeaders {
 
     /// What a header stands for.
     pub(crate) fn meaning(&self, header: &str) -> Meaning {
+        /// The longest known header has 38 characters; blanks and breaks may stretch it.
+        const LONGEST: usize = 120;
+        if header.len() > LONGEST {
+            return Meaning::Unknown;
+        }
         let key = normalise(header);
         if let Some(found) = self.meanings.get(&key) {
             return *found;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::rows::Text;
+use crate::table::TEXT_OVERHEAD;
 
 /// Distinct texts kept; beyond that texts are no longer shared, which costs memory and nothing else.
 const CAPACITY: usize = 65_536;
@@ -15,11 +16,12 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The shared text.
-    pub(crate) fn get(&mut self, text: &str) -> Text {
+    /// The shared text; a new one is added to the memory in use.
+    pub(crate) fn get(&mut self, text: &str, memory: &mut u64) -> Text {
         if let Some(found) = self.texts.get(text) {
             return Arc::clone(found);
         }
+        *memory += TEXT_OVERHEAD + text.len() as u64;
         let shared: Text = Arc::from(text);
         if self.texts.len() < CAPACITY {
             self.texts.insert(Arc::clone(&shared));

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::archive::{Archive, Entry, encrypted, is_ignorable};
+use crate::archive::{Archive, Entry, is_ignorable};
 use crate::error::{Error, ErrorCode};
 use crate::input::{Input, Source};
 use crate::limits::Limits;
@@ -74,6 +74,8 @@ pub(crate) struct Leaves<'l> {
     /// Unit of a group of text files, by group and by how often its tab occurred before.
     groups: BTreeMap<(String, usize), usize>,
     files: usize,
+    /// Bytes of all inputs, as they came.
+    pub(crate) input_bytes: u64,
 }
 
 impl<'l> Leaves<'l> {
@@ -84,6 +86,7 @@ impl<'l> Leaves<'l> {
             problems: Problems::default(),
             groups: BTreeMap::new(),
             files: 0,
+            input_bytes: 0,
         }
     }
 
@@ -168,6 +171,7 @@ impl<'l> Leaves<'l> {
                 "send the export packed, or raise the limit",
             ));
         }
+        self.input_bytes = self.input_bytes.saturating_add(size);
         let mut head = Vec::new();
         source
             .open()
@@ -380,9 +384,4 @@ fn unsupported(name: &str, what: &str, action: &str) -> Error {
         "an RVTools export (xlsx, xls, or CSV files)",
         action,
     )
-}
-
-/// A compound file that hides an encrypted workbook.
-pub(crate) fn refuse_encrypted(name: &str) -> Error {
-    encrypted(name)
 }

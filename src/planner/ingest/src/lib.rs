@@ -13,8 +13,10 @@
 //! annotations are redacted before they reach a row; lengths found in a file never size memory.
 
 mod archive;
+mod book;
 mod cell;
 mod columns;
+mod compound;
 mod date;
 mod delimited;
 mod encoding;
@@ -38,6 +40,7 @@ mod strings;
 mod tab;
 mod table;
 mod words;
+mod xls;
 mod xlsx;
 
 pub use error::{Error, ErrorCode};

@@ -27,6 +27,12 @@ pub struct Limits {
     /// Inflated bytes of a sheet without one value before reading of the sheet stops: far above the
     /// styled blank cells that spreadsheet programs leave below the data.
     pub barren_bytes: u64,
+    /// Memory that all rows of a run may take: this much, and
+    /// [`Limits::row_bytes_per_input_byte`] for each byte of input. A row of a real export is some
+    /// hundred bytes packed; files of a million nearly empty rows are meant to end here.
+    pub row_bytes: u64,
+    /// See [`Limits::row_bytes`].
+    pub row_bytes_per_input_byte: u64,
     /// Rows of one tab; Excel's own limit.
     pub rows: u32,
     /// Columns of one tab; RVTools has at most 90 and sites add custom attributes.
@@ -46,6 +52,8 @@ impl Default for Limits {
             ratio_floor_bytes: 8 * MIB,
             shared_strings_bytes: 192 * MIB,
             barren_bytes: 8 * MIB,
+            row_bytes: 64 * MIB,
+            row_bytes_per_input_byte: 5,
             rows: 1_048_576,
             columns: 512,
             text_chars: 32_767,

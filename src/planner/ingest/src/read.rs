@@ -6,7 +6,7 @@ use std::io::Read;
 
 use sha2::{Digest, Sha256};
 
-use crate::archive::Archive;
+use crate::book::{Book, Sheet, SheetFault};
 use crate::cell::Cell;
 use crate::columns::sink_for;
 use crate::delimited::{Records, dialect, filled_width};
@@ -21,7 +21,8 @@ use crate::problem::{Problem, Severity};
 use crate::recognise;
 use crate::tab::{Tab, TabName, parse_sheet_name};
 use crate::table::{Finished, Place, Sink};
-use crate::xlsx::{Sheet, SheetFault, Workbook};
+use crate::xls::LegacyWorkbook;
+use crate::xlsx::Workbook;
 
 /// Headers that a sheet or file without a telling name must have to be taken for a tab.
 const TELLING_HEADERS: usize = 3;
@@ -53,7 +54,7 @@ pub fn read(
     for input in &inputs {
         leaves.add(input)?;
     }
-    let Leaves { units, problems, .. } = leaves;
+    let Leaves { units, problems, input_bytes, .. } = leaves;
     let total_bytes = units.iter().map(unit_bytes).sum();
     let mut run = Run {
         limits,
@@ -61,6 +62,9 @@ pub fn read(
         export: Export { problems, ..Export::default() },
         done_bytes: 0,
         total_bytes,
+        memory: limits
+            .row_bytes
+            .saturating_add(input_bytes.saturating_mul(limits.row_bytes_per_input_byte)),
     };
     for unit in units {
         let bytes = unit_bytes(&unit);
@@ -94,6 +98,8 @@ struct Run<'r, 'o> {
     export: Export,
     done_bytes: u64,
     total_bytes: u64,
+    /// Memory left for rows.
+    memory: u64,
 }
 
 /// What was learnt of a file beside its rows.
@@ -112,7 +118,11 @@ impl Run<'_, '_> {
                 if self.is_repeated(&name, &sha256) {
                     return Ok(());
                 }
-                let read = self.read_workbook(&name, &archive)?;
+                if !self.tick(&name, "", 0, 0) {
+                    return Err(Error::cancelled(&name));
+                }
+                let mut book = Workbook::open(&name, &archive, self.limits)?;
+                let read = self.read_book(&name, &mut book)?;
                 self.push_file(name, sha256, bytes, read);
             }
             Unit::LegacyWorkbook { name, source } => {
@@ -120,7 +130,9 @@ impl Run<'_, '_> {
                 if self.is_repeated(&name, &sha256) {
                     return Ok(());
                 }
-                let read = self.read_legacy(&name, &source)?;
+                let bytes_read = source.bytes().map_err(|error| Error::io(&name, &error))?;
+                let mut book = LegacyWorkbook::open(&name, &bytes_read)?;
+                let read = self.read_book(&name, &mut book)?;
                 self.push_file(name, sha256, bytes, read);
             }
             Unit::Texts { name, files } => self.read_texts(name, &files)?,
@@ -207,11 +219,28 @@ impl Run<'_, '_> {
             found_as: found_as.to_owned(),
             is_1904,
             limits: *self.limits,
+            memory: self.memory,
         }
     }
 
-    fn finish(&mut self, sink: Box<dyn Sink>, read: &mut Findings) {
-        let Finished { summary, problems, redacted, db_names, store } = sink.finish();
+    fn finish(
+        &mut self,
+        file: &str,
+        sink: Box<dyn Sink>,
+        read: &mut Findings,
+    ) -> Result<(), Error> {
+        let Finished { summary, problems, redacted, db_names, memory, is_too_large, store } =
+            sink.finish();
+        if is_too_large {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                file,
+                format!("more rows than its size explains: {} in {}", summary.rows, summary.tab),
+                "rows as RVTools writes them",
+                "delete the empty rows, or export again",
+            ));
+        }
+        self.memory = self.memory.saturating_sub(memory);
         if summary.rows > 0 {
             read.db_names += usize::from(db_names);
             read.display_names += usize::from(!db_names);
@@ -220,22 +249,19 @@ impl Run<'_, '_> {
         self.export.problems.append(problems);
         self.export.redacted_secrets.extend(redacted);
         store(&mut self.export);
+        Ok(())
     }
 
-    fn read_workbook(&mut self, name: &str, archive: &Archive) -> Result<Findings, Error> {
-        if !self.tick(name, "", 0, 0) {
-            return Err(Error::cancelled(name));
-        }
-        let mut workbook = Workbook::open(name, archive, self.limits)?;
-        let sheets = workbook.sheets.clone();
+    fn read_book(&mut self, name: &str, book: &mut dyn Book) -> Result<Findings, Error> {
+        let sheets = book.sheets().to_vec();
         let names: Vec<String> = sheets.iter().map(|sheet| sheet.name.clone()).collect();
-        if let Some(foreign) = recognise::workbook(&names, |sheet| peek(&mut workbook, sheet)) {
+        if let Some(foreign) = recognise::workbook(&names, |sheet| peek(book, sheet)) {
             return Err(foreign.error(name));
         }
         let mut chosen = self.choose(name, &sheets);
         if chosen.is_empty() {
-            for (at, sheet) in sheets.iter().enumerate().take(8) {
-                let texts = peek(&mut workbook, &sheet.name);
+            for at in 0..sheets.len().min(8) {
+                let texts = peek(book, at);
                 if let Some(tab) = telling_tab(texts.iter().map(String::as_str))
                     && !chosen.values().any(|taken| *taken == tab)
                 {
@@ -246,7 +272,7 @@ impl Run<'_, '_> {
         if chosen.is_empty() {
             return Err(no_tabs(name, &names));
         }
-        let is_1904 = workbook.is_1904();
+        let is_1904 = book.is_1904();
         let mut read = Findings::default();
         for (at, sheet) in sheets.iter().enumerate() {
             let Some(tab) = chosen.get(&at).copied() else {
@@ -254,7 +280,7 @@ impl Run<'_, '_> {
                 continue;
             };
             let mut sink = sink_for(self.place(tab, name, &sheet.name, is_1904));
-            let outcome = workbook.read_sheet(&sheet.name, sink.as_mut(), &mut |sink, bytes| {
+            let outcome = book.read_sheet(at, sink.as_mut(), &mut |sink, bytes| {
                 self.tick(name, tab.name(), sink.rows(), bytes)
             });
             match outcome {
@@ -279,7 +305,7 @@ impl Run<'_, '_> {
                     "reading of the tab ended there; what stands above is used",
                 ),
             }
-            self.finish(sink, &mut read);
+            self.finish(name, sink, &mut read)?;
         }
         Ok(read)
     }
@@ -321,11 +347,6 @@ impl Run<'_, '_> {
             }
         }
         chosen
-    }
-
-    fn read_legacy(&mut self, name: &str, source: &Source) -> Result<Findings, Error> {
-        let _ = source;
-        Err(crate::leaves::refuse_encrypted(name))
     }
 
     fn read_texts(&mut self, unit: String, files: &[TextFile]) -> Result<(), Error> {
@@ -479,16 +500,15 @@ impl Run<'_, '_> {
                 "taken as part of the value",
             ));
         }
-        self.finish(sink, read);
-        Ok(())
+        self.finish(name, sink, read)
     }
 }
 
 /// The first texts of a sheet, for recognising what it is.
-fn peek(workbook: &mut Workbook, sheet: &str) -> Vec<String> {
+fn peek(book: &mut dyn Book, sheet: usize) -> Vec<String> {
     let mut sink = Peek::default();
     // A sheet that cannot be read says nothing; reading it for good will report why.
-    let _ = workbook.read_sheet(sheet, &mut sink, &mut |_, _| true);
+    let _ = book.read_sheet(sheet, &mut sink, &mut |_, _| true);
     sink.texts
 }
 
@@ -524,6 +544,8 @@ impl Sink for Peek {
             problems: crate::problem::Problems::default(),
             redacted: Vec::new(),
             db_names: false,
+            memory: 0,
+            is_too_large: false,
             store: Box::new(|_| {}),
         }
     }

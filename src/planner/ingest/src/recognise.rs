@@ -31,13 +31,13 @@ impl Foreign {
 /// Looks at the sheet names, and through `peek` at the first texts of a sheet.
 pub(crate) fn workbook(
     sheets: &[String],
-    mut peek: impl FnMut(&str) -> Vec<String>,
+    mut peek: impl FnMut(usize) -> Vec<String>,
 ) -> Option<Foreign> {
     let names: Vec<String> = sheets.iter().map(|name| normalise(name)).collect();
     let has = |name: &str| names.iter().any(|found| found == name);
     let mut first_texts = |name: &str| -> Vec<String> {
         let at = names.iter().position(|found| found == name);
-        at.map(|at| peek(&sheets[at]).iter().map(|t| normalise(t)).collect()).unwrap_or_default()
+        at.map(|at| peek(at).iter().map(|t| normalise(t)).collect()).unwrap_or_default()
     };
     let found = |name, by| Some(Foreign { name, by });
     if has("vmlist") && has("vhosts") {
@@ -73,8 +73,8 @@ pub(crate) fn workbook(
         return found("a CloudPhysics export", "the names of its sheets");
     }
     // A CSV of another tool saved as a workbook has one sheet of any name.
-    if let [only] = sheets {
-        let texts = peek(only);
+    if sheets.len() == 1 {
+        let texts = peek(0);
         return columns(texts.iter().map(String::as_str));
     }
     None
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn other_tools_are_recognised_by_their_sheets() {
-        let none = |_: &str| Vec::new();
+        let none = |_| Vec::new();
         let nutanix = sheets(&["vInfo", "vmList", "vHosts", "vDisk"]);
         assert!(workbook(&nutanix, none).is_some_and(|f| f.name.contains("Nutanix")));
         let marked = sheets(&["Metadata", "vInfo"]);

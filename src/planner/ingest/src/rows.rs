@@ -117,7 +117,9 @@ pub struct DiskRow {
     pub disk: Option<Text>,
     pub disk_key: Option<Text>,
     pub disk_uuid: Option<Text>,
-    /// `Disk Path` or `Path`: `[datastore] folder/name.vmdk`
+    /// `Disk Path`: where the guest mounts the disk (`C:\\`, `/, /boot`), from VMware Tools.
+    pub guest_paths: Option<Text>,
+    /// `Path`: `[datastore] folder/name.vmdk`
     pub path: Option<Text>,
     pub capacity: Option<Mib>,
     pub raw: Option<bool>,

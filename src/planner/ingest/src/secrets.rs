@@ -56,10 +56,6 @@ fn redact_marked(text: &str) -> (Cow<'_, str>, bool) {
         let Some((start, marker)) = next_marker(&lower, at) else { break };
         let end = start + marker.len();
         at = end;
-        let starts_word = lower[..start].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-        if !starts_word {
-            continue;
-        }
         let Some(value) = secret_after(text, end, marker) else { continue };
         out.push_str(&text[copied..value.start]);
         out.push_str(REDACTED);
@@ -91,11 +87,25 @@ fn contains_ignore_case(text: &str, needle: &str) -> bool {
     text.as_bytes().windows(needle.len()).any(|w| w.eq_ignore_ascii_case(needle.as_bytes()))
 }
 
+/// The first marker at the start of a word, from a place on; the longest of those that fit there.
 fn next_marker(lower: &str, from: usize) -> Option<(usize, &'static str)> {
-    MARKERS
-        .iter()
-        .filter_map(|marker| lower[from..].find(marker).map(|at| (from + at, *marker)))
-        .min_by_key(|(at, marker)| (*at, usize::MAX - marker.len()))
+    let mut before = lower[..from].chars().next_back();
+    for (at, c) in lower[from..].char_indices() {
+        let starts_word = before.is_none_or(|b| !b.is_alphanumeric());
+        before = Some(c);
+        if !starts_word {
+            continue;
+        }
+        let rest = &lower[from + at..];
+        let found = MARKERS
+            .iter()
+            .filter(|marker| rest.starts_with(**marker))
+            .max_by_key(|marker| marker.len());
+        if let Some(marker) = found {
+            return Some((from + at, marker));
+        }
+    }
+    None
 }
 
 /// The secret behind a marker that ends at `end`: after `:` or `=`, up to a blank, comma or

@@ -28,6 +28,9 @@ const HEADER_ROWS: usize = 20;
 /// So many known headers in one row settle it without looking further.
 const SURE_HEADERS: usize = 5;
 
+/// What a shared text takes beside its bytes: counts, and the allocation's rounding.
+pub(crate) const TEXT_OVERHEAD: u64 = 32;
+
 /// Where a column's values go, by kind.
 pub(crate) enum Field<R> {
     /// Text that repeats between rows.
@@ -100,6 +103,8 @@ pub(crate) struct Place {
     pub(crate) found_as: String,
     pub(crate) is_1904: bool,
     pub(crate) limits: Limits,
+    /// Memory that the rows of the tab may take, in bytes.
+    pub(crate) memory: u64,
 }
 
 /// Takes the cells of one tab.
@@ -123,6 +128,10 @@ pub(crate) struct Finished {
     pub(crate) redacted: Vec<RowRef>,
     /// Most of its headers are internal names.
     pub(crate) db_names: bool,
+    /// Memory that its rows take, in bytes.
+    pub(crate) memory: u64,
+    /// The rows took more memory than allowed, and reading stopped.
+    pub(crate) is_too_large: bool,
     /// Puts its rows into the export.
     pub(crate) store: Box<dyn FnOnce(&mut Export) + Send>,
 }
@@ -146,12 +155,16 @@ pub(crate) struct Table<R: TabRow> {
     steps: Vec<Step<R>>,
     /// Headers as found, by column.
     found: Vec<String>,
+    /// The same, normalised.
+    keys: Vec<String>,
     custom_columns: Vec<String>,
     /// The last text of each column: most columns repeat it.
     last: Vec<Option<Text>>,
     texts: Interner,
     rows: Vec<R>,
     row: Option<Current<R>>,
+    /// What the rows and their texts take, in bytes.
+    memory: u64,
     problems: Problems,
     redacted: Vec<RowRef>,
     repeated_headers: u64,
@@ -181,11 +194,13 @@ impl<R: TabRow> Table<R> {
             db_names: false,
             steps: Vec::new(),
             found: Vec::new(),
+            keys: Vec::new(),
             custom_columns: Vec::new(),
             last: Vec::new(),
             texts: Interner::default(),
             rows: Vec::new(),
             row: None,
+            memory: 0,
             problems: Problems::default(),
             redacted: Vec::new(),
             repeated_headers: 0,
@@ -355,6 +370,7 @@ impl<R: TabRow> Table<R> {
             self.problems.push(problem);
         }
         self.last = vec![None; width];
+        self.keys = found.iter().map(|header| headers::normalise(header)).collect();
         self.found = found;
     }
 
@@ -424,6 +440,8 @@ impl<R: TabRow> Table<R> {
             self.redacted.push(RowRef { file: self.place.file, row: row.number });
         }
         self.rows.push(row.value);
+        self.memory += size_of::<R>() as u64;
+        self.closed |= self.memory > self.place.memory;
     }
 
     /// The shared text of a cell, without secrets when asked.
@@ -459,13 +477,16 @@ impl<R: TabRow> Table<R> {
                 {
                     return Some(Arc::clone(last));
                 }
-                let shared = self.texts.get(text);
+                let shared = self.texts.get(text, &mut self.memory);
                 if let Some(last) = self.last.get_mut(column) {
                     *last = Some(Arc::clone(&shared));
                 }
                 Some(shared)
             }
-            TextKind::Unique => Some(Arc::from(text)),
+            TextKind::Unique => {
+                self.memory += TEXT_OVERHEAD + text.len() as u64;
+                Some(Arc::from(text))
+            }
             TextKind::Prose => {
                 if let Some(Some(last)) = self.last.get(column)
                     && **last == *text
@@ -476,7 +497,7 @@ impl<R: TabRow> Table<R> {
                 if found && let Some(row) = &mut self.row {
                     row.redacted = true;
                 }
-                let shared = self.texts.get(&clean);
+                let shared = self.texts.get(&clean, &mut self.memory);
                 if !found && let Some(last) = self.last.get_mut(column) {
                     *last = Some(Arc::clone(&shared));
                 }
@@ -491,7 +512,10 @@ impl<R: TabRow> Table<R> {
         if text.len() <= cap {
             return text;
         }
-        let Some((end, _)) = text.char_indices().nth(cap) else { return text };
+        if text.len() <= 4 * cap && text.chars().count() <= cap {
+            return text;
+        }
+        let end = text.floor_char_boundary(cap);
         self.cell_problem(
             column,
             Severity::Warning,
@@ -592,6 +616,7 @@ impl<R: TabRow> Table<R> {
                     && let Some(custom) = row.value.custom()
                 {
                     custom.push((name, value));
+                    self.memory += size_of::<(Text, Text)>() as u64;
                 }
                 return;
             }
@@ -670,8 +695,9 @@ impl<R: TabRow> Table<R> {
                         .split([',', ';', '\n', '\r'])
                         .map(str::trim)
                         .filter(|part| !part.is_empty())
-                        .map(|part| self.texts.get(part))
+                        .map(|part| self.texts.get(part, &mut self.memory))
                         .collect();
+                    self.memory += (parts.len() * size_of::<Text>()) as u64;
                     if let Some(row) = &mut self.row {
                         *field(&mut row.value) = parts;
                     }
@@ -754,8 +780,8 @@ impl<R: TabRow> Sink for Table<R> {
             // A repeated header row shows in its first cell; only then are the others compared.
             if (current.filled == 1 || current.like_header > 0)
                 && let Cell::Text(text) = cell
-                && let Some(header) = self.found.get(column)
-                && headers::normalise(text) == headers::normalise(header)
+                && let Some(key) = self.keys.get(column)
+                && headers::normalise(text) == *key
             {
                 current.like_header += 1;
             }
@@ -824,6 +850,8 @@ impl<R: TabRow> Sink for Table<R> {
             problems: self.problems,
             redacted: self.redacted,
             db_names: self.db_names,
+            memory: self.memory,
+            is_too_large: self.memory > self.place.memory,
             store: Box::new(move |export| R::store(rows, tab, export)),
         }
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use calamine::{Reader, SheetVisible, Xlsx, XlsxError};
 
 use crate::archive::{Archive, encrypted};
+use crate::book::{Book, Sheet, SheetFault, Tick};
 use crate::cell::Cell;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{Limits, MIB};
@@ -23,30 +24,12 @@ const OPENING_BYTES: u64 = 24 * MIB;
 /// Tags of the style sheet; Excel's limit of 65,490 cell formats needs about 200,000.
 const STYLE_TAGS: usize = 300_000;
 
-/// A sheet by name.
-#[derive(Debug, Clone)]
-pub(crate) struct Sheet {
-    pub(crate) name: String,
-    pub(crate) visible: bool,
-}
-
 /// An opened workbook.
 pub(crate) struct Workbook {
     xlsx: Xlsx<Package>,
     gauge: Arc<Gauge>,
     limits: Limits,
-    pub(crate) sheets: Vec<Sheet>,
-}
-
-/// Why a sheet was not read to its end.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum SheetFault {
-    /// Too much without a value; what stands above is read.
-    Barren,
-    /// The sheet is damaged.
-    Unreadable(String),
-    /// The caller asked to stop.
-    Cancelled,
+    sheets: Vec<Sheet>,
 }
 
 impl Workbook {
@@ -92,29 +75,29 @@ impl Workbook {
             .collect();
         Ok(Self { xlsx, gauge, limits: *limits, sheets })
     }
+}
 
-    pub(crate) fn is_1904(&self) -> bool {
+impl Book for Workbook {
+    fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    fn is_1904(&self) -> bool {
         self.xlsx.has_1904_epoch()
     }
 
-    /// Inflated bytes read so far.
-    pub(crate) fn inflated(&self) -> u64 {
-        self.gauge.total()
-    }
-
-    /// Sends the cells of a sheet to the sink; `tick` is called now and then with the inflated bytes
-    /// so far and answers false to stop.
-    pub(crate) fn read_sheet(
+    fn read_sheet(
         &mut self,
-        name: &str,
+        at: usize,
         sink: &mut dyn Sink,
-        tick: &mut dyn FnMut(&dyn Sink, u64) -> bool,
+        tick: &mut Tick<'_>,
     ) -> Result<(), SheetFault> {
         /// Cells between two ticks: some milliseconds.
         const TICK: u32 = 16_384;
         self.gauge.arm(self.limits.barren_bytes);
         let gauge = Arc::clone(&self.gauge);
         let limits = self.limits;
+        let name = self.sheets.get(at).map_or("", |sheet| sheet.name.as_str());
         let read = catch_unwind(AssertUnwindSafe(|| -> Result<bool, XlsxError> {
             let mut cells = self.xlsx.worksheet_cells_reader(name)?;
             let mut until_tick = TICK;
