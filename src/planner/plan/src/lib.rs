@@ -2,9 +2,10 @@
 //! price, which limit binds, what would flip the answer, and where every VM goes.
 //!
 //! [`make_plan`] is the way in. `scenario` holds the question, `shape` one way of building it,
-//! `carry` what a configuration carries by draws of the model, `choose` the choice, `sensitivity`
-//! what would flip it, `explain` and `tiers` the words.
+//! `carry` what a configuration carries by draws of the model, `choose` the choice, `arrange` the
+//! machines on it, `sensitivity` what would flip it, `explain` and `tiers` the words.
 
+mod arrange;
 mod carry;
 pub mod catalog;
 mod choose;

@@ -1,20 +1,22 @@
 //! The way in: inventory, demand, catalogue and model to a plan.
 
 use plimsoll_demand::Demand;
-use plimsoll_inventory::{Inventory, VmId};
-use plimsoll_model::{Configuration, Model, Quantity, Resource, StatedCeilings};
-use plimsoll_units::{EvidenceGrade, Gib, Iops, Mib, MibPerSec, Milliseconds};
+use plimsoll_inventory::Inventory;
+use plimsoll_model::{Model, Quantity, Resource, StatedCeilings};
+use plimsoll_units::{EvidenceGrade, Gib, Iops, MibPerSec, Milliseconds};
 
+use crate::arrange::{arrange, one_vm, stripe};
 use crate::carry::{Carry, carried};
 use crate::catalog::{Catalog, HOURS_PER_MONTH, Platform, TierThroughput};
 use crate::choose::{self, Choice, choose};
 use crate::scenario::Scenario;
-use crate::sensitivity::{Growth, sensitivities, what_if};
+use crate::sensitivity::{sensitivities, what_if};
 use crate::shape::{Shape, value};
+use crate::tco::{TcoInput, TcoOptions};
 use crate::types::{
-    ArrayCeilings, FrontierPoint, HostCurve, HostPoint, Plan, PlanOptions, PriceBasis,
+    ArrayCeilings, FrontierPoint, HostCurve, HostPoint, Plan, PlanOptions, PriceBasis, Tco,
 };
-use crate::{Error, explain, flows, tiers, words};
+use crate::{Error, explain, flows, tco, tiers, words};
 
 /// Host counts and datastore counts of the curves that show where the limit moves.
 const CURVE_HOSTS: [u32; 4] = [1, 2, 4, 8];
@@ -63,12 +65,33 @@ pub fn make_plan(
             });
         }
     }
-    let unplaceable = unplaceable(inventory, demand, platform);
-    let largest = largest_piece(inventory, demand, platform, options, &unplaceable);
-    let scenario = Scenario::new(inventory, demand, catalog, options, largest)?;
+    let scenario = Scenario::new(inventory, demand, catalog, options)?;
     let mut carry = Carry::new(model, options.seed);
-    let choice = pick(&scenario, &mut carry)?;
-    assemble(&Inputs { inventory, demand, model, options }, &scenario, &mut carry, &choice, unplaceable)
+    let inputs = Inputs { inventory, demand, model, options };
+    // Datastores that hold every machine whole, where that costs no more than to hold every disk.
+    let whole = with_piece(&scenario, largest_piece(inventory, demand, platform, options, false));
+    let split = with_piece(&scenario, largest_piece(inventory, demand, platform, options, true));
+    let for_whole = pick(&whole, &mut carry)?;
+    let for_disks = pick(&split, &mut carry)?;
+    if costs_no_more(&for_whole, &for_disks) {
+        assemble(&inputs, &whole, &mut carry, &for_whole)
+    } else {
+        assemble(&inputs, &split, &mut carry, &for_disks)
+    }
+}
+
+fn with_piece<'a>(scenario: &Scenario<'a>, largest_piece_gib: f64) -> Scenario<'a> {
+    let mut scenario = scenario.clone();
+    scenario.need.largest_piece_gib = largest_piece_gib;
+    scenario
+}
+
+fn costs_no_more(left: &Choice<'_>, right: &Choice<'_>) -> bool {
+    let amount = |choice: &Choice<'_>| {
+        let size = choice.shape.size_gib * f64::from(choice.shape.datastores);
+        choice.shape.monthly.as_ref().map_or(size, |money| money.amount)
+    };
+    (left.feasible || !right.feasible) && amount(left) <= amount(right) + 0.005
 }
 
 /// What a plan is made from.
@@ -143,54 +166,15 @@ fn platform_model(platform: &Platform, array: Option<&ArrayCeilings>) -> Result<
     }))
 }
 
-/// VMs with a disk above the platform's largest file.
-fn unplaceable(
-    inventory: &Inventory,
-    demand: &Demand,
-    platform: &Platform,
-) -> Vec<(VmId, String)> {
-    let Some(fact) = &platform.limits.file_max_tib else { return Vec::new() };
-    let most = Mib(tib_to_mib(fact.value));
-    demand
-        .vms
-        .iter()
-        .filter_map(|one| {
-            let vm = inventory.vms.get(one.vm.0 as usize)?;
-            let disks = inventory.disks.get(vm.disks.0 as usize..vm.disks.1 as usize)?;
-            let largest = disks
-                .iter()
-                .filter(|disk| !disk.raw)
-                .max_by_key(|disk| disk.capacity)
-                .map(|disk| (disk.label.to_string(), disk.capacity))
-                .or_else(|| Some(("a disk".to_owned(), vm.largest_disk?)))?;
-            (largest.1 > most).then(|| {
-                let reason = format!(
-                    "{} is {}; a file on this platform holds at most {} TiB. Split it in the guest or \
-                     keep it on block storage; its space and load are held free",
-                    largest.0,
-                    words::size(largest.1.gib().0),
-                    words::plain(fact.value)
-                );
-                (one.vm, reason)
-            })
-        })
-        .collect()
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few TiB")]
-fn tib_to_mib(tib: f64) -> u64 {
-    (tib * 1_048_576.0) as u64
-}
-
-/// Largest piece that cannot be divided over datastores, GiB used at the horizon: a VM's largest
-/// disk, or the whole VM where its disks are not known. Pieces beyond what one volume can hold are
-/// left to the placement, which says so.
+/// Largest piece that a datastore must hold, GiB used at the horizon: a whole VM, or its largest
+/// disk when `divide`. VMs with a disk above the platform's largest file, and pieces beyond what one
+/// volume can hold, are left to the placement, which says so.
 fn largest_piece(
     inventory: &Inventory,
     demand: &Demand,
     platform: &Platform,
     options: &PlanOptions,
-    unplaceable: &[(VmId, String)],
+    divide: bool,
 ) -> f64 {
     let growth = if demand.used_today.0 > 0.0 {
         demand.used_horizon.0 / demand.used_today.0
@@ -199,13 +183,17 @@ fn largest_piece(
     };
     let usable = (1.0 - options.snapshot_reserve_pct / 100.0) * (1.0 - options.slack_pct / 100.0);
     let most = value(&platform.limits.volume_max_gib).unwrap_or(f64::INFINITY) * usable;
+    let file_gib =
+        value(&platform.limits.file_max_tib).map_or(f64::INFINITY, |tib| tib * 1024.0);
     demand
         .vms
         .iter()
-        .filter(|one| unplaceable.binary_search_by_key(&one.vm, |refused| refused.0).is_err())
         .filter_map(|one| {
-            let vm = inventory.vms.get(one.vm.0 as usize)?;
-            let piece = vm.largest_disk.map_or(one.used, |disk| disk.min(one.used));
+            let disk = inventory.vms.get(one.vm.0 as usize).and_then(|vm| vm.largest_disk);
+            if disk.is_some_and(|disk| disk.gib().0 > file_gib) {
+                return None;
+            }
+            let piece = if divide { disk.map_or(one.used, |disk| disk.min(one.used)) } else { one.used };
             Some(piece.gib().0 * growth)
         })
         .filter(|piece| *piece <= most)
@@ -217,10 +205,10 @@ fn assemble(
     scenario: &Scenario<'_>,
     carry: &mut Carry<'_>,
     choice: &Choice<'_>,
-    unplaced: Vec<(VmId, String)>,
 ) -> Result<Plan, Error> {
     let Inputs { inventory, demand, model, options } = *inputs;
-    let shape = &choice.shape;
+    let arrangement = arrange(inventory, demand, scenario, carry, choice);
+    let shape = &arrangement.shape;
     let need = &scenario.need;
     let frontier: Vec<FrontierPoint> = (1..=scenario.max_datastores)
         .map(|datastores| {
@@ -248,12 +236,7 @@ fn assemble(
     let headroom = choose::margin(reached.iops, need.load_iops)
         .min(choose::margin(reached.mibps, need.load_mibps));
     let ceilings = explain::ceilings(scenario, model, shape);
-    let growth = Growth {
-        load_pct: demand.options.load_growth_pct_per_year,
-        capacity_pct: demand.options.capacity_growth_pct_per_year,
-        years: f64::from(demand.options.horizon_months) / 12.0,
-    };
-    let (vm_ceiling_iops, vm_ceiling_mibps) = one_vm(scenario, carry, shape);
+    let vm_ceiling = one_vm(scenario, carry, shape);
     let flow_budget = flows::budget(
         scenario.hosts,
         scenario.hosts_lost,
@@ -262,7 +245,11 @@ fn assemble(
         &scenario.connections,
     );
     let derivation = explain::derivation(scenario, demand, model, shape, &point, &ceilings);
-    let _ = inventory;
+    let (tco, tco_remark) = total_cost(inputs, scenario, shape);
+    let mut remarks = explain::remarks(scenario, model, shape, &point);
+    remarks.extend(arrangement.remarks);
+    remarks.extend(tco_remark);
+    let layout = arrangement.layout;
     Ok(Plan {
         options: options.clone(),
         platform: scenario.platform.id.clone(),
@@ -294,22 +281,22 @@ fn assemble(
         needed_capacity_gib: Gib(need.capacity_gib()),
         certainty: point.iops.probability.min(point.mibps.probability),
         by_hosts: by_hosts(scenario, carry, shape),
-        vm_ceiling_iops: Some(vm_ceiling_iops),
-        vm_ceiling_mibps: Some(vm_ceiling_mibps),
+        vm_ceiling_iops: Some(vm_ceiling.0),
+        vm_ceiling_mibps: Some(vm_ceiling.1),
         latency_ms: point.latency_ms,
         latency_limit_ms: scenario.latency_limit_ms.map(Milliseconds),
         what_if: what_if(scenario, carry, shape),
-        tiers: tiers::table(scenario, carry, choice),
-        runner_up: tiers::runner_up(choice),
-        sensitivities: sensitivities(scenario, carry, shape, choice.feasible, growth, options),
+        tiers: tiers::table(scenario, carry, choice, shape),
+        runner_up: tiers::runner_up(choice, shape),
+        sensitivities: sensitivities(scenario, carry, shape, choice.feasible, demand, options),
         flow_budget,
-        capacity: Vec::new(),
-        placements: Vec::new(),
-        unplaced,
-        moved_gib: Gib(0.0),
-        striping: Vec::new(),
+        striping: stripe(inventory, demand, scenario, shape, vm_ceiling),
+        capacity: layout.capacity,
+        placements: layout.placements,
+        unplaced: layout.unplaced,
+        moved_gib: layout.moved_gib,
         derivation,
-        tco: None,
+        tco,
         grade: demand.grade.weaker(model.grade),
         assumptions: explain::assumptions(
             scenario,
@@ -319,7 +306,7 @@ fn assemble(
             options.hosts.is_some(),
             options,
         ),
-        remarks: explain::remarks(scenario, model, shape, &point),
+        remarks,
         ceilings,
         frontier,
     })
@@ -394,30 +381,6 @@ fn by_hosts(scenario: &Scenario<'_>, carry: &mut Carry<'_>, shape: &Shape<'_>) -
         .collect()
 }
 
-/// What one VM on one datastore gets at the 95 % level.
-fn one_vm(
-    scenario: &Scenario<'_>,
-    carry: &mut Carry<'_>,
-    shape: &Shape<'_>,
-) -> (Iops, MibPerSec) {
-    let flows = flows::flows_per_host(1, None, scenario.nconnect, &scenario.connections);
-    let configuration = Configuration {
-        hosts: 1.0,
-        datastores: 1.0,
-        flows: f64::from(flows),
-        vms: Some(1.0),
-        outstanding: None,
-    };
-    let block = scenario.need.block_kib;
-    let cap = [shape.volume_cap_mibps(scenario), scenario.wire_cap(1).map(|(_, cap)| cap)]
-        .into_iter()
-        .flatten()
-        .fold(f64::INFINITY, f64::min);
-    let iops = carry.curve(Quantity::Iops, &configuration, block).level(0.95);
-    let mibps = carry.curve(Quantity::Throughput, &configuration, block).level(0.95);
-    (Iops(iops.min(scenario.need.mibps_as_iops(cap))), MibPerSec(mibps.min(cap)))
-}
-
 /// Why nothing fits, and how much of the load some plan would carry.
 fn reasons(scenario: &Scenario<'_>, carry: &mut Carry<'_>, choice: &Choice<'_>) -> Vec<String> {
     let shape = &choice.shape;
@@ -467,6 +430,31 @@ fn carried_share(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<f64> 
     Some(yes)
 }
 
+/// Hosts with and without external datastores, where the platform rents hosts and CPU is known.
+fn total_cost(
+    inputs: &Inputs<'_>,
+    scenario: &Scenario<'_>,
+    shape: &Shape<'_>,
+) -> (Option<Tco>, Option<String>) {
+    let (Some(prices), Some(storage)) = (scenario.prices, &shape.monthly) else {
+        return (None, None);
+    };
+    let input = TcoInput::of(inputs.inventory, inputs.demand);
+    if scenario.platform.host_types.is_empty() || input.vcpus == 0 {
+        return (None, None);
+    }
+    let options = TcoOptions {
+        region: prices.region.clone(),
+        host_type: inputs.options.host_type.clone(),
+        spare_hosts: scenario.hosts_lost,
+        ..TcoOptions::default()
+    };
+    match tco::compare(&input, &scenario.platform.host_types, storage, &options) {
+        Ok(tco) => (Some(tco), None),
+        Err(error) => (None, Some(format!("Total cost was not compared: {error}."))),
+    }
+}
+
 fn price_basis(scenario: &Scenario<'_>, shape: &Shape<'_>) -> Option<PriceBasis> {
     let prices = scenario.prices?;
     let rates = shape.offer.rates?;
@@ -486,3 +474,6 @@ fn price_basis(scenario: &Scenario<'_>, shape: &Shape<'_>) -> Option<PriceBasis>
         source: prices.source.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,8 +105,6 @@ pub(crate) struct Scenario<'a> {
     pub array: Option<ArrayCeilings>,
     /// Load of the fullest datastore over the mean: 1 when all are equal.
     pub imbalance: f64,
-    /// Space added so that whole machines fit, GiB.
-    pub extra_gib: f64,
 }
 
 impl<'a> Scenario<'a> {
@@ -115,7 +113,6 @@ impl<'a> Scenario<'a> {
         demand: &Demand,
         catalog: &'a Catalog,
         options: &PlanOptions,
-        largest_piece_gib: f64,
     ) -> Result<Self, Error> {
         check(options)?;
         let platform = catalog.platform(&options.platform)?;
@@ -146,7 +143,7 @@ impl<'a> Scenario<'a> {
                 used_gib: demand.used_horizon.0,
                 snapshots: options.snapshot_reserve_pct / 100.0,
                 slack: options.slack_pct / 100.0,
-                largest_piece_gib,
+                largest_piece_gib: 0.0,
                 vms: count(demand.classes.iter().map(|class| class.vms).sum()),
                 vms_placed: count(demand.vms.len() as u64),
             },
@@ -158,7 +155,6 @@ impl<'a> Scenario<'a> {
             discount_pct: options.discount_pct,
             array: options.array,
             imbalance: 1.0,
-            extra_gib: 0.0,
         })
     }
 

@@ -3,6 +3,8 @@
 //! The plan is held as it is and asked again, so placement is not repeated. `fails_at` is where it
 //! no longer holds, `smaller_at` where a smaller or cheaper one would do; both by bisection.
 
+use plimsoll_demand::Demand;
+
 use crate::carry::Carry;
 use crate::choose::{choose, margin, performance};
 use crate::scenario::Scenario;
@@ -28,17 +30,6 @@ struct Knob<'f> {
     apply: Apply<'f>,
 }
 
-/// Growth and horizon behind a scenario, which the sensitivities undo and redo.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Growth {
-    /// Load, percent a year.
-    pub load_pct: f64,
-    /// Used space, percent a year.
-    pub capacity_pct: f64,
-    /// Years ahead.
-    pub years: f64,
-}
-
 fn factor(pct: f64, years: f64) -> f64 {
     (1.0 + pct / 100.0).max(0.0).powf(years)
 }
@@ -49,10 +40,10 @@ pub(crate) fn sensitivities(
     carry: &mut Carry<'_>,
     shape: &Shape<'_>,
     feasible: bool,
-    growth: Growth,
+    demand: &Demand,
     options: &PlanOptions,
 ) -> Vec<Sensitivity> {
-    let mut all: Vec<Sensitivity> = knobs(scenario, shape, growth, options)
+    let mut all: Vec<Sensitivity> = knobs(scenario, shape, demand, options)
         .iter()
         .map(|knob| turn(scenario, carry, shape, feasible, knob))
         .collect();
@@ -66,7 +57,7 @@ pub(crate) fn sensitivities(
 fn knobs<'f>(
     scenario: &Scenario<'_>,
     shape: &Shape<'_>,
-    growth: Growth,
+    demand: &Demand,
     options: &PlanOptions,
 ) -> Vec<Knob<'f>> {
     let need = scenario.need;
@@ -171,8 +162,9 @@ fn knobs<'f>(
             apply: Box::new(|scenario, value| scenario.hosts = to_count(value)),
         },
     ];
-    if growth.years > 0.0 {
-        let now = growth.load_pct;
+    let years = f64::from(demand.options.horizon_months) / 12.0;
+    if years > 0.0 {
+        let now = demand.options.load_growth_pct_per_year;
         let (load_iops, load_mibps) = (need.load_iops, need.load_mibps);
         knobs.push(Knob {
             assumption: "Growth of load",
@@ -184,12 +176,12 @@ fn knobs<'f>(
             whole: false,
             of: MarginOf::Performance,
             apply: Box::new(move |scenario, value| {
-                let ratio = factor(value, growth.years) / factor(now, growth.years).max(1e-9);
+                let ratio = factor(value, years) / factor(now, years).max(1e-9);
                 scenario.need.load_iops = load_iops * ratio;
                 scenario.need.load_mibps = load_mibps * ratio;
             }),
         });
-        let now = growth.capacity_pct;
+        let now = demand.options.capacity_growth_pct_per_year;
         knobs.push(Knob {
             assumption: "Growth of used space",
             unit: "% a year",
@@ -200,11 +192,12 @@ fn knobs<'f>(
             whole: false,
             of: MarginOf::Capacity,
             apply: Box::new(move |scenario, value| {
-                let ratio = factor(value, growth.years) / factor(now, growth.years).max(1e-9);
+                let ratio = factor(value, years) / factor(now, years).max(1e-9);
                 scenario.need.used_gib = need.used_gib * ratio;
             }),
         });
     }
+    knobs.extend(correlation(scenario, demand));
     for (assumption, value, apply) in [
         (
             "Snapshot reserve",
@@ -271,6 +264,42 @@ fn knobs<'f>(
         });
     }
     knobs
+}
+
+/// How far the load of machines rises and falls together: the summed 95th percentile is computed
+/// anew by the normal formula, and its change is applied to the load.
+fn correlation<'f>(scenario: &Scenario<'_>, demand: &Demand) -> Option<Knob<'f>> {
+    let counts: Vec<u64> = demand.classes.iter().map(|class| class.vms).collect();
+    let bare = Demand {
+        options: demand.options.clone(),
+        classes: demand.classes.clone(),
+        vms: Vec::new(),
+        separate: Vec::new(),
+        assumptions: Vec::new(),
+        ..*demand
+    };
+    let (iops, mibps) = bare.p95_of(&counts);
+    if iops.0 <= 0.0 || mibps.0 <= 0.0 {
+        return None;
+    }
+    let (load_iops, load_mibps) = (scenario.need.load_iops, scenario.need.load_mibps);
+    Some(Knob {
+        assumption: "Correlation of load between machines",
+        unit: "",
+        value: demand.options.correlation,
+        low: 0.0,
+        high: (demand.options.correlation * 2.0).clamp(0.5, 1.0),
+        search: (0.0, 1.0),
+        whole: false,
+        of: MarginOf::Performance,
+        apply: Box::new(move |scenario, value| {
+            let mut other = bare.clone();
+            other.options.correlation = value;
+            let (other_iops, other_mibps) = other.p95_of(&counts);
+            scenario.need.load_iops = load_iops * other_iops.0 / iops.0;
+            scenario.need.load_mibps = load_mibps * other_mibps.0 / mibps.0;
+        }),
+    })
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small whole counts")]

@@ -131,7 +131,7 @@ impl Scenario<'_> {
         let count = f64::from(datastores);
         let mut violations = Vec::new();
 
-        let capacity_gib = need.capacity_gib() + self.extra_gib;
+        let capacity_gib = need.capacity_gib();
         let volume_min = value(&limits.volume_min_gib).unwrap_or(1.0);
         let volume_needed = (capacity_gib / count)
             .max(need.smallest_volume_gib())

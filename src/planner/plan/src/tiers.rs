@@ -14,6 +14,7 @@ pub(crate) fn table(
     scenario: &Scenario<'_>,
     carry: &mut Carry<'_>,
     choice: &Choice<'_>,
+    chosen: &Shape<'_>,
 ) -> Vec<TierOption> {
     let mut rows: Vec<TierOption> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
@@ -23,13 +24,19 @@ pub(crate) fn table(
             continue;
         }
         seen.push(id);
-        let siblings = choice.offers.iter().filter(|other| other.offer.tier.id == id);
-        let Some(best) = siblings.min_by(|left, right| rank(left).total_cmp(&rank(right))) else {
+        let siblings = || choice.offers.iter().filter(|other| other.offer.tier.id == id);
+        let own = siblings().find(|other| is_of(other, chosen));
+        let Some(best) = own.or_else(|| siblings().min_by(|left, right| rank(left).total_cmp(&rank(right)))) else {
             continue;
         };
-        rows.extend(row(scenario, carry, choice, best));
+        rows.extend(row(scenario, carry, chosen, best));
     }
     rows
+}
+
+/// Whether the chosen shape is one of this offer.
+fn is_of(result: &OfferResult<'_>, chosen: &Shape<'_>) -> bool {
+    result.offer.tier.id == chosen.offer.tier.id && result.offer.qos == chosen.offer.qos
 }
 
 /// Lower is better: feasible by price, then infeasible.
@@ -43,12 +50,10 @@ fn rank(result: &OfferResult<'_>) -> f64 {
 fn row(
     scenario: &Scenario<'_>,
     carry: &mut Carry<'_>,
-    choice: &Choice<'_>,
+    chosen: &Shape<'_>,
     result: &OfferResult<'_>,
 ) -> Option<TierOption> {
-    let chosen = result.offer.tier.id == choice.shape.offer.tier.id
-        && result.offer.qos == choice.shape.offer.qos;
-    let shape = if chosen { &choice.shape } else { result.shown()? };
+    let shape = if is_of(result, chosen) { chosen } else { result.shown()? };
     let found = violations(scenario, carry, shape);
     let feasible = found.is_empty();
     let mut notes: Vec<String> = Vec::new();
@@ -83,11 +88,10 @@ fn empty_space(scenario: &Scenario<'_>, shape: &Shape<'_>) -> Option<String> {
 }
 
 /// The next best plan in words: the cheapest other tier, or the neighbouring count.
-pub(crate) fn runner_up(choice: &Choice<'_>) -> Option<String> {
+pub(crate) fn runner_up(choice: &Choice<'_>, chosen: &Shape<'_>) -> Option<String> {
     if !choice.feasible {
         return None;
     }
-    let chosen = &choice.shape;
     let other = choice
         .offers
         .iter()
@@ -116,10 +120,7 @@ pub(crate) fn runner_up(choice: &Choice<'_>) -> Option<String> {
             }
         }
         None => {
-            let result = choice.offers.iter().find(|result| {
-                result.offer.tier.id == chosen.offer.tier.id
-                    && result.offer.qos == chosen.offer.qos
-            })?;
+            let result = choice.offers.iter().find(|result| is_of(result, chosen))?;
             let best = result.best.as_ref()?;
             (best.datastores != chosen.datastores).then(|| {
                 format!(
