@@ -34,9 +34,9 @@ pub fn draw(chart: &Frontier, width: Width, words: Words<'_>) -> Result<String, 
     let priced = chart.price.values.len() == chart.counts.len() && !chart.price.values.is_empty();
     let random_top = 64.0 + extra;
     let random_bottom = random_top + 316.0;
-    let stream_top = random_bottom + 108.0 + extra;
+    let stream_top = random_bottom + 128.0 + extra;
     let stream_bottom = stream_top + 142.0;
-    let price_top = stream_bottom + 69.0 + extra;
+    let price_top = stream_bottom + 88.0 + extra;
     let price_bottom = price_top + 45.0;
     let height = if priced { price_bottom + 40.0 } else { stream_bottom + 36.0 };
     on_canvas(layout.total, height, words, |pen| {
@@ -50,6 +50,11 @@ pub fn draw(chart: &Frontier, width: Width, words: Words<'_>) -> Result<String, 
 
 fn counts(chart: &Frontier) -> Vec<f64> {
     chart.counts.iter().map(|count| f64::from(*count)).collect()
+}
+
+/// A modelled value in a label: three significant digits, as everywhere.
+fn modelled(value: f64, decimals: usize) -> String {
+    fixed(number::round_significant(value, 3), decimals)
 }
 
 /// Half a step before the first count to half a step after the last.
@@ -201,7 +206,7 @@ fn explain(
     let xs = counts(chart);
     let chosen = chart.chosen;
     let low = plot.at(xs[chosen], panel.points[chosen].low);
-    let value = |value: f64| fixed(value, panel.decimals);
+    let value = |value: f64| modelled(value, panel.decimals);
     if panel.load > 0.0 && water - low.1 >= 16.0 {
         let room = (panel.points[chosen].low / panel.load - 1.0) * 100.0;
         let text = format!("{} above the load", signed_percent(room.floor()));
@@ -254,14 +259,15 @@ fn right_labels(
     bottom: f64,
 ) {
     let Some(last) = panel.points.last() else { return };
-    let value = |value: f64| fixed(value, panel.decimals);
+    let value = |value: f64| modelled(value, panel.decimals);
+    let exact = |value: f64| fixed(value, panel.decimals);
     let capped = panel
         .cap
         .as_ref()
         .filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
     let mut labels: Vec<(f64, &'static str, String)> = Vec::new();
     if let Some((name, cap)) = capped {
-        labels.push((*cap, "b", format!("{name} {}", value(*cap))));
+        labels.push((*cap, "b", format!("{name} {}", exact(*cap))));
         if last.low < cap * 0.97 {
             labels.push((last.low, "b", format!("95% level {}", value(last.low))));
         }
@@ -274,7 +280,7 @@ fn right_labels(
         capped.is_none() && y_of(*cap) > y_of(f64::INFINITY.min(*cap * 1.001)) - 1.0 && y_of(*cap) >= 0.0
             && *cap <= 1.5 * last.high
     }) {
-        labels.push((*cap, "", format!("{name} {}", value(*cap))));
+        labels.push((*cap, "", format!("{name} {}", exact(*cap))));
     }
     if let Some(hosts) = &panel.without_failure
         && (last.without_failure / last.median.max(1e-9) - 1.0).abs() > 0.01
@@ -292,7 +298,8 @@ fn right_labels(
 /// On a phone the labels stand inside, at the right, over their lines.
 fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl Fn(f64) -> f64) {
     let Some(last) = panel.points.last() else { return };
-    let value = |value: f64| fixed(value, panel.decimals);
+    let value = |value: f64| modelled(value, panel.decimals);
+    let exact = |value: f64| fixed(value, panel.decimals);
     let capped =
         panel.cap.as_ref().filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
     let mut labels: Vec<(f64, &'static str, String)> = vec![
@@ -301,7 +308,7 @@ fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl 
     ];
     match capped {
         Some((name, cap)) => {
-            labels.push((y_of(*cap) - 8.0, "b halo", format!("{name} {}", value(*cap))));
+            labels.push((y_of(*cap) - 8.0, "b halo", format!("{name} {}", exact(*cap))));
         }
         None => {
             labels.push((y_of(last.median) - 10.0, "b halo", format!("median {}", value(last.median))));

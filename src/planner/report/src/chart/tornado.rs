@@ -22,8 +22,8 @@ pub fn draw(chart: &Tornado, width: Width, words: Words<'_>) -> Result<String, S
             width,
             total: 780.0,
             left: 264.0,
-            right: 596.0,
-            top: 64.0,
+            right: 588.0,
+            top: 72.0,
             row: 34.0,
             bar: 18.0,
         },
@@ -118,7 +118,7 @@ fn bar(pen: &Pen<'_>, layout: &Layout, row: &TornadoRow, y: f64, x_of: &impl Fn(
         Width::Wide => {
             let label = shorten(&row.label, layout.left - 56.0);
             pen.text(Style("in halo"), Hold::Start, 0.0, y + 21.0, &label);
-            pen.text(Style("in"), Hold::End, 690.0, y + 21.0, &row.smaller_at);
+            pen.text(Style("in"), Hold::End, 686.0, y + 21.0, &row.smaller_at);
             pen.text(Style("in"), Hold::End, layout.total, y + 21.0, &row.fails_at);
         }
         Width::Narrow => {
@@ -149,8 +149,12 @@ fn heads(pen: &Pen<'_>, chart: &Tornado, layout: &Layout, x_of: &impl Fn(f64) ->
     let y = layout.top - 18.0;
     match layout.width {
         Width::Wide => {
-            pen.text(Style("tk"), Hold::End, 690.0, y, &format!("{} at", chart.heads[0]));
-            pen.text(Style("tk"), Hold::End, layout.total, y, &format!("{} at", chart.heads[1]));
+            for (x, head) in [(686.0, &chart.heads[0]), (layout.total, &chart.heads[1])] {
+                // The number of datastores on one line, what it does on the next.
+                let (count, verb) = head.split_once(' ').unwrap_or((head, ""));
+                pen.text(Style("tk"), Hold::End, x, y - 15.0, count);
+                pen.text(Style("tk"), Hold::End, x, y, &format!("{verb} at"));
+            }
         }
         Width::Narrow => {
             let heads = format!("{} at · {} at", chart.heads[0], chart.heads[1]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll_plan::Sensitivity;
+use plimsoll_plan::{MarginOf, Sensitivity};
 
 use super::Context;
 use crate::document::{Block, Cell, Column, Note, Section, Table};
@@ -14,8 +14,13 @@ use crate::words;
 pub fn section(context: &Context<'_>) -> Section {
     let plan = context.input.plan;
     let mut blocks = Vec::new();
-    if !plan.sensitivities.is_empty() {
+    let load: Vec<&Sensitivity> = margins(context, MarginOf::Performance);
+    if !load.is_empty() {
         blocks.push(Block::Figure(Box::new(figure(context))));
+    }
+    if let Some(table) = capacity_margins(context) {
+        blocks.push(Block::Heading("Margin of capacity".to_owned()));
+        blocks.push(Block::Table(table));
     }
     blocks.push(Block::Heading("All assumptions, with the evidence for each".to_owned()));
     blocks.push(Block::Table(table(context)));
@@ -25,14 +30,10 @@ pub fn section(context: &Context<'_>) -> Section {
             blocks.push(Block::Paragraph(words::foreign(remark, 600).into()));
         }
     }
-    let below =
-        plan.sensitivities.iter().filter(|one| lowest(one) < 0.0).count() as u64;
-    let exhausted = plan
-        .sensitivities
-        .iter()
-        .filter(|one| lowest(one) < load_itself(context))
-        .count() as u64;
-    let finding = match (plan.sensitivities.len(), below, exhausted) {
+    let below = load.iter().filter(|one| lowest(one) < 0.0).count() as u64;
+    let exhausted =
+        load.iter().filter(|one| lowest(one) < load_itself(context)).count() as u64;
+    let finding = match (load.len(), below, exhausted) {
         (0, _, _) => "The answer stands on these assumptions.".to_owned(),
         (_, 0, _) => "No assumption, moved through its range, breaks the plan.".to_owned(),
         (_, below, 0) => format!(
@@ -72,6 +73,44 @@ pub fn section(context: &Context<'_>) -> Section {
     }
 }
 
+fn margins<'a>(context: &Context<'a>, of: MarginOf) -> Vec<&'a Sensitivity> {
+    context.input.plan.sensitivities.iter().filter(|one| one.of == of).collect()
+}
+
+fn capacity_margins(context: &Context<'_>) -> Option<Table> {
+    let margins = margins(context, MarginOf::Capacity);
+    if margins.is_empty() {
+        return None;
+    }
+    let mut table = Table::key(
+        "Size of the planned datastores over the capacity needed, when one assumption moves.",
+        vec![
+            Column::name("Assumption"),
+            Column::main("Plan"),
+            Column::number("Range"),
+            Column::number("Margin"),
+            Column::number("Full at"),
+        ],
+    );
+    for one in margins {
+        table.row(vec![
+            words::foreign(&one.assumption, 80).into(),
+            with_unit(one.value, &one.unit).into(),
+            format!("{} … {}", with_unit(one.low, &one.unit), with_unit(one.high, &one.unit)).into(),
+            format!(
+                "{} … {}",
+                number::signed_percent(one.margin_low_pct),
+                number::signed_percent(one.margin_high_pct),
+            )
+            .into(),
+            one.fails_at
+                .map_or_else(|| number::MISSING.to_owned(), |at| with_unit(at, &one.unit))
+                .into(),
+        ]);
+    }
+    Some(table)
+}
+
 fn lowest(one: &Sensitivity) -> f64 {
     one.margin_low_pct.min(one.margin_high_pct)
 }
@@ -106,7 +145,7 @@ fn with_unit(value: f64, unit: &str) -> String {
 
 fn figure(context: &Context<'_>) -> Figure {
     let plan = context.input.plan;
-    let mut sorted: Vec<&Sensitivity> = plan.sensitivities.iter().collect();
+    let mut sorted = margins(context, MarginOf::Performance);
     let width = |one: &Sensitivity| (one.margin_high_pct - one.margin_low_pct).abs();
     sorted.sort_by(|one, other| width(other).total_cmp(&width(one)));
     sorted.truncate(12);

@@ -127,7 +127,7 @@ pub fn runs(points: &[FrontierPoint], of: impl Fn(&FrontierPoint) -> Resource) -
 
 fn lead(context: &Context<'_>) -> String {
     let plan = context.input.plan;
-    let sentence = |name: &str, runs: &[(Resource, u32, u32)]| {
+    let bound = |runs: &[(Resource, u32, u32)]| {
         let parts: Vec<_> = runs
             .iter()
             .enumerate()
@@ -135,22 +135,20 @@ fn lead(context: &Context<'_>) -> String {
                 let limit = format!("the {}", words::limit(*limit));
                 match (index, start == end, index + 1 == runs.len()) {
                     (0, _, true) => format!("{limit} at every count"),
-                    (0, true, _) => format!("{limit} at {start}"),
-                    (0, false, _) => format!("{limit} up to {end}"),
                     (_, _, true) => format!("{limit} from {start} on"),
+                    (0, false, _) => format!("{limit} up to {end}"),
                     (_, true, _) => format!("{limit} at {start}"),
                     (_, false, _) => format!("{limit} from {start} to {end}"),
                 }
             })
             .collect();
-        format!("What binds {name} is {}.", words::list(&parts))
+        words::list(&parts)
     };
-    let mut text = sentence("small random I/O", &runs(&plan.frontier, |point| point.iops.binding));
-    text.push(' ');
-    text.push_str(&sentence(
-        "large sequential I/O",
-        &runs(&plan.frontier, |point| point.mibps.binding),
-    ));
+    let mut text = format!(
+        "Small random I/O is held back by {}; large sequential I/O by {}.",
+        bound(&runs(&plan.frontier, |point| point.iops.binding)),
+        bound(&runs(&plan.frontier, |point| point.mibps.binding)),
+    );
     let costs: Vec<f64> = plan
         .frontier
         .iter()

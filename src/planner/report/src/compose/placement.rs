@@ -22,6 +22,7 @@ pub fn section(context: &Context<'_>) -> Section {
         blocks.push(Block::Table(unplaced(context)));
     }
     if !plan.placements.is_empty() {
+        blocks.push(Block::Heading("What leaves today’s datastores".to_owned()));
         blocks.push(Block::Table(sources(context)));
         blocks.push(Block::Folded {
             summary: "The largest moves".to_owned(),
@@ -90,7 +91,7 @@ fn sources(context: &Context<'_>) -> Table {
     let mut sources: Vec<_> = by_source.into_iter().collect();
     sources.sort_by_key(|(from, (_, moved))| (std::cmp::Reverse(*moved), *from));
     let mut table = Table::key(
-        "Today’s datastores and what leaves them.",
+        "",
         vec![
             Column::name("Datastore today"),
             Column::number("VMs"),

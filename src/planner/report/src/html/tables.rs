@@ -79,6 +79,7 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
         Cell::Bullet(_) => class.push("bul"),
         Cell::Bar(_) => class.push("popbar"),
         Cell::Text(words) if words.words().is_empty() => class.push("none"),
+        one if column.role == ColumnRole::Name && is_short(one) => class.push("nb"),
         _ => {}
     }
     let class = if class.is_empty() {
@@ -104,6 +105,15 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
     let _ = write!(out, "<td role=\"cell\"{class}{label}>");
     cell(out, one);
     out.push_str("</td>");
+}
+
+/// Whether a name is short enough to keep it in one line.
+fn is_short(cell: &Cell) -> bool {
+    match cell {
+        Cell::Text(words) => words.words().chars().count() <= 22,
+        Cell::Strong(words) => words.chars().count() <= 22,
+        _ => false,
+    }
 }
 
 fn dense(out: &mut String, table: &Table) {
