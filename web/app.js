@@ -55,11 +55,15 @@ function flow(action) {
 
 // --- start ---
 
-function goStart() {
-  address("");
+function showStart() {
   $("options-home").append($("options"));
   $("again-row").hidden = true;
   show("start");
+}
+
+function goStart() {
+  address("");
+  showStart();
 }
 
 const takeFiles = flow(async (files, { straight = false } = {}) => {
@@ -362,7 +366,7 @@ const open = flow(async () => {
   } else if (query.has("inventory")) {
     await readInventory(encodeURIComponent(query.get("inventory")), false);
   } else {
-    show("start");
+    showStart();
   }
 });
 

@@ -122,8 +122,9 @@ impl Config {
     /// As [`Config::layer`].
     pub fn load(overrides: Overrides) -> Result<Self, ConfigError> {
         // Variables that are no text cannot be meant for us.
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
         Self::layer(environment, &overrides)
     }
 
@@ -218,9 +219,8 @@ fn set(table: &mut toml::Table, variable: &str, value: String) {
     let Some(last) = keys.pop() else { return };
     let mut at = table;
     for key in keys {
-        let entry = at
-            .entry(key.to_owned())
-            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        let entry =
+            at.entry(key.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
         if !entry.is_table() {
             *entry = toml::Value::Table(toml::Table::new());
         }

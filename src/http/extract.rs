@@ -68,9 +68,9 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8], root: &str) -> Result<T, Problem>
                 .at(pointer, message)
         }
     })?;
-    deserializer.end().map_err(|error| {
-        Problem::unreadable("json_unreadable", format!("not JSON: {error}"))
-    })?;
+    deserializer
+        .end()
+        .map_err(|error| Problem::unreadable("json_unreadable", format!("not JSON: {error}")))?;
     Ok(value)
 }
 

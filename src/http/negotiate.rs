@@ -116,9 +116,7 @@ pub fn choose(headers: &HeaderMap, offered: &[&str]) -> Option<usize> {
                 let mut parts = range.split(';').map(str::trim);
                 let specificity = specificity(parts.next().unwrap_or_default(), offer)?;
                 let quality = parts
-                    .find_map(|part| {
-                        part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))
-                    })
+                    .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
                     .map_or(1.0, |text| text.parse::<f32>().unwrap_or(0.0));
                 Some((specificity, quality))
             })

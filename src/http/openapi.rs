@@ -71,10 +71,7 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
     let mut schemas = Vec::new();
     Problem::schemas(&mut schemas);
     components.schemas.extend(schemas);
-    components.add_security_scheme(
-        SCHEME,
-        SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
-    );
+    components.add_security_scheme(SCHEME, SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
     for (path, item) in &mut document.paths.paths {
         let guarded = path.starts_with("/api/") || path == "/metrics";
         let writes = [&mut item.post, &mut item.put, &mut item.delete];
@@ -91,9 +88,7 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
 fn complete(operation: &mut Operation, guarded: bool) {
     let responses = &mut operation.responses.responses;
     let mut add = |status: &str, description: &str| {
-        responses
-            .entry(status.to_owned())
-            .or_insert_with(|| RefOr::T(Response::new(description)));
+        responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(Response::new(description)));
     };
     if guarded {
         add("401", "The token is missing or wrong.");

@@ -17,7 +17,7 @@ use crate::store::Fault;
 
 /// What to plan for; a field that is left out has its default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct OptionsBody {
     /// Load and growth.
     pub demand: Option<DemandBody>,
@@ -27,7 +27,7 @@ pub struct OptionsBody {
 
 /// Load and growth.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct DemandBody {
     /// Yearly growth of used capacity, percent.
     #[schema(minimum = -50, maximum = 500, example = 18)]
@@ -53,7 +53,7 @@ pub struct DemandBody {
 
 /// Platform, failure, headroom, limits.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct PlanBody {
     /// Platform id of the catalogue.
     #[schema(max_length = 100, example = "azure-vmware-solution-av36-anf")]
@@ -124,7 +124,7 @@ pub struct PlanBody {
 
 /// Ceilings of an array; what is left out does not limit.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ArrayBody {
     /// IOPS of one path or flow.
     #[schema(minimum = 1, maximum = 1_000_000_000)]
@@ -205,7 +205,12 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn number<T: PartialOrd + Display>(&mut self, name: &str, value: T, range: RangeInclusive<T>) -> T {
+    fn number<T: PartialOrd + Display>(
+        &mut self,
+        name: &str,
+        value: T,
+        range: RangeInclusive<T>,
+    ) -> T {
         if !range.contains(&value) {
             self.faults.push(Fault {
                 at: format!("{}/{name}", self.at),

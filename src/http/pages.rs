@@ -20,7 +20,6 @@ struct Web;
 
 #[derive(RustEmbed)]
 #[folder = "data/samples/"]
-#[include = "*.xlsx"]
 struct Samples;
 
 /// The start page.
@@ -40,8 +39,8 @@ pub async fn favicon(headers: HeaderMap) -> Response {
 
 /// The sample inventory.
 pub async fn sample(headers: HeaderMap) -> Response {
-    let name = Samples::iter().next().unwrap_or_default();
-    let mut response = file(Samples::get(&name), &name, &headers);
+    let name = "sample.xlsx";
+    let mut response = file(Samples::get(name), name, &headers);
     if response.status() == StatusCode::OK {
         response.headers_mut().insert(
             header::CONTENT_DISPOSITION,
@@ -88,10 +87,9 @@ pub fn docs(document: &OpenApi) -> Router<App> {
         )
         .layer(middleware::from_fn(async |request: axum::extract::Request, next: Next| {
             let mut response = next.run(request).await;
-            response.headers_mut().insert(
-                header::CONTENT_SECURITY_POLICY,
-                HeaderValue::from_static(DOCS_POLICY),
-            );
+            response
+                .headers_mut()
+                .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(DOCS_POLICY));
             response
         }))
 }

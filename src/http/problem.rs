@@ -191,9 +191,7 @@ impl Problem {
             "interrupted" => (StatusCode::INTERNAL_SERVER_ERROR, "interrupted too often"),
             "cancelled" => (StatusCode::CONFLICT, "cancelled"),
             "file_too_large" => (StatusCode::PAYLOAD_TOO_LARGE, "file too large"),
-            code if code.starts_with("file_") => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "file refused")
-            }
+            code if code.starts_with("file_") => (StatusCode::UNPROCESSABLE_ENTITY, "file refused"),
             _ => (StatusCode::UNPROCESSABLE_ENTITY, "values do not fit"),
         };
         Self::new(status, stored.code, title, stored.detail).with(stored.errors)
@@ -202,8 +200,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status =
-            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));

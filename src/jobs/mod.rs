@@ -5,8 +5,8 @@
 //! options, so that one which the process did not survive is simply run again; what it had written
 //! is cleared first.
 
-pub mod lists;
 mod ingest;
+pub mod lists;
 mod plan;
 mod progress;
 mod runner;

@@ -260,10 +260,10 @@ impl PlanSummary {
             hosts: plan.hosts,
             datastores: plan.datastores,
             datastore_size_gib: plan.datastore_size_gib.0,
-            monthly_cost: plan.monthly_cost.as_ref().map(|money| MoneyBody {
-                amount: money.amount,
-                currency: money.currency.clone(),
-            }),
+            monthly_cost: plan
+                .monthly_cost
+                .as_ref()
+                .map(|money| MoneyBody { amount: money.amount, currency: money.currency.clone() }),
             binding_resource: plan.binding_resource.name().to_owned(),
             headroom_pct: plan.headroom_pct,
             certainty: plan.certainty,

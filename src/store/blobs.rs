@@ -66,8 +66,8 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         // A digest becomes part of a path: nothing but hex digits may pass.
-        let hex = text.len() == 64
-            && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let hex =
+            text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         if hex { Ok(Self(text)) } else { Err("expected 64 lower-case hex digits") }
     }
 }
@@ -153,9 +153,7 @@ impl BlobStore {
         let blobs = self.root.join("blobs");
         let folder = blobs.join(&digest.as_str()[..2]);
         std::fs::create_dir_all(&folder).map_err(failed("create folder", &folder))?;
-        temporary
-            .persist(&target)
-            .map_err(|error| failed("keep", &target)(error.error))?;
+        temporary.persist(&target).map_err(|error| failed("keep", &target)(error.error))?;
         for folder in [&folder, &blobs] {
             File::open(folder).and_then(|file| file.sync_all()).map_err(failed("sync", folder))?;
         }

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{
-    Artefact, Created, Digest, Fault, FileRecord, IdempotencyKey, InventoryRecord, ItemKind, JobKind,
-    JobRecord, JobState, ModelRecord, PlanRecord, PlanSource, Store, StoreError, StoredProblem,
+    Artefact, Created, Digest, Fault, FileRecord, IdempotencyKey, InventoryRecord, ItemKind,
+    JobKind, JobRecord, JobState, ModelRecord, PlanRecord, PlanSource, Store, StoreError,
+    StoredProblem,
 };
 
 macro_rules! conformance {
@@ -114,7 +115,10 @@ async fn lists_are_paged_in_order(store: &dyn Store) {
     assert_eq!(first.items, [r#"{"n":0}"#, r#"{"n":1}"#]);
     let after = first.next.unwrap().parse().unwrap();
     let second = store.items(record.id, ItemKind::Vm, Some(after), 2).await.unwrap();
-    assert_eq!((second.items.as_slice(), second.next), ([r#"{"n":2}"#.to_owned()].as_slice(), None));
+    assert_eq!(
+        (second.items.as_slice(), second.next),
+        ([r#"{"n":2}"#.to_owned()].as_slice(), None)
+    );
     store.clear_items(record.id).await.unwrap();
     assert_eq!(store.count_items(record.id, ItemKind::Vm).await.unwrap(), 0);
 }
@@ -123,10 +127,7 @@ async fn a_key_makes_a_request_count_once(store: &dyn Store) {
     let key = IdempotencyKey { key: "k".to_owned(), fingerprint: digest("request") };
     let (first, first_job) = inventory("a");
     let (again, again_job) = inventory("a");
-    assert_eq!(
-        store.create_inventory(&first, &first_job, Some(&key)).await.unwrap(),
-        Created::New
-    );
+    assert_eq!(store.create_inventory(&first, &first_job, Some(&key)).await.unwrap(), Created::New);
     assert_eq!(
         store.create_inventory(&again, &again_job, Some(&key)).await.unwrap(),
         Created::Before { subject: first.id, job: first_job.id }

@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 pub use blobs::{BlobStore, Digest};
 pub use records::{
-    Artefact, Fault, FileRecord, IdempotencyKey, InventoryRecord, ItemKind, JobKind, JobRecord, JobState,
-    ModelRecord, PlanRecord, PlanSource, StoredProblem,
+    Artefact, Fault, FileRecord, IdempotencyKey, InventoryRecord, ItemKind, JobKind, JobRecord,
+    JobState, ModelRecord, PlanRecord, PlanSource, StoredProblem,
 };
 
 /// Why a call to the store failed.

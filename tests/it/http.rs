@@ -222,7 +222,8 @@ async fn what_cannot_be_a_report_is_refused_with_its_reason() {
     assert_eq!(app.send(picture).await.problem(406), "not_acceptable");
 
     let mut cut = form("/api/v1/reports", &files, None);
-    *cut.body_mut() = Body::from(format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"f\""));
+    *cut.body_mut() =
+        Body::from(format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"f\""));
     assert_eq!(app.send(cut).await.problem(400), "multipart_unreadable");
 
     let options = json!({ "plan": { "headroom_pct": -5, "hosts": "four" } });
@@ -248,7 +249,8 @@ async fn an_upload_beyond_the_limit_is_answered_and_not_kept() {
         *streamed.body_mut() = Body::from_stream(chunks);
         assert_eq!(app.send(streamed).await.problem(413), "too_large");
     }
-    let left = |folder: &str| std::fs::read_dir(app.dir.path().join("var").join(folder)).unwrap().count();
+    let left =
+        |folder: &str| std::fs::read_dir(app.dir.path().join("var").join(folder)).unwrap().count();
     assert_eq!((left("tmp"), left("blobs")), (0, 0));
 }
 
@@ -350,7 +352,8 @@ async fn licence_keys_and_secrets_are_in_no_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_file_fails_its_job_with_the_reason() {
     let app = TestApp::new().await;
-    let made = app.send(form("/api/v1/inventories", &[("broken.xlsx", b"PK\x03\x04cut")], None)).await;
+    let made =
+        app.send(form("/api/v1/inventories", &[("broken.xlsx", b"PK\x03\x04cut")], None)).await;
     let job = app.ended(&made.json()["job"]).await;
     assert_eq!(job["state"], "failed");
     assert!(job["problem"]["code"].as_str().unwrap().starts_with("file_"), "{job}");
@@ -497,13 +500,17 @@ async fn a_token_guards_the_data() {
     assert_eq!(refused.problem(401), "unauthorized");
     assert_eq!(refused.header("www-authenticate"), "Bearer");
     assert_eq!(app.get("/metrics").await.problem(401), "unauthorized");
-    assert_eq!(app.send(with("authorization", "Bearer wrong".into())).await.problem(401), "unauthorized");
+    assert_eq!(
+        app.send(with("authorization", "Bearer wrong".into())).await.problem(401),
+        "unauthorized"
+    );
     let allowed = app.send(with("authorization", format!("Bearer {token}"))).await;
     assert_eq!(allowed.status, StatusCode::OK);
     for path in ["/", "/healthz", "/readyz", "/version", "/docs/", "/openapi.yaml"] {
         assert_eq!(app.get(path).await.status, StatusCode::OK, "{path}");
     }
-    let session = Request::post("/api/v1/session").header("authorization", format!("Bearer {token}"));
+    let session =
+        Request::post("/api/v1/session").header("authorization", format!("Bearer {token}"));
     let session = app.send(session.body(Body::empty()).unwrap()).await;
     let cookie = session.header("set-cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");

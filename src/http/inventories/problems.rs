@@ -78,8 +78,7 @@ pub async fn list_problems(
     }
     lists::read_already(&app, id).await?;
     let problems = all(&app, id).await?;
-    let written =
-        app.jobs.blocking(move || plimsoll_report::rejected_rows_xlsx(&problems)).await?;
+    let written = app.jobs.blocking(move || plimsoll_report::rejected_rows_xlsx(&problems)).await?;
     let bytes = written.map_err(|error| {
         tracing::error!(error = %error, "cannot write the workbook of problems");
         Problem::internal()

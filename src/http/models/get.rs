@@ -18,10 +18,7 @@ use crate::http::problem::Problem;
         (status = 404, description = "There is no such model."),
     ),
 )]
-pub async fn get_model(
-    State(app): State<App>,
-    Name(id): Name,
-) -> Result<Json<ModelBody>, Problem> {
+pub async fn get_model(State(app): State<App>, Name(id): Name) -> Result<Json<ModelBody>, Problem> {
     let (item, model) = find(&app, &id).await?;
     Ok(Json(ModelBody { item, model: serde_json::to_value(model)? }))
 }

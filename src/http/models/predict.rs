@@ -148,7 +148,8 @@ fn check(request: &PredictRequest) -> Result<(), Problem> {
 fn all(model: &plimsoll_model::Model, request: &PredictRequest) -> Vec<PredictionBody> {
     let mut predictions = Vec::new();
     for body in &request.configurations {
-        let flows = f64::from(body.hosts) * f64::from(body.datastores) * f64::from(body.connections);
+        let flows =
+            f64::from(body.hosts) * f64::from(body.datastores) * f64::from(body.connections);
         let configuration = Configuration {
             hosts: f64::from(body.hosts),
             datastores: f64::from(body.datastores),

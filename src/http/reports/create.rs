@@ -38,7 +38,7 @@ pub struct ReportForm {
 
 /// Options of a one-shot report.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ReportOptionsBody {
     /// Fleet averages, in place of files.
     averages: Option<AveragesBody>,

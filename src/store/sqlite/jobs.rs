@@ -103,12 +103,11 @@ pub(super) async fn ahead(pool: &SqlitePool, id: Uuid) -> Result<u64, StoreError
 }
 
 pub(super) async fn unfinished(pool: &SqlitePool) -> Result<Vec<JobRecord>, StoreError> {
-    let found: Vec<Row> = sqlx::query_as(
-        "SELECT * FROM jobs WHERE state IN ('queued', 'running') ORDER BY id",
-    )
-    .fetch_all(pool)
-    .await
-    .map_err(failed("list unfinished jobs"))?;
+    let found: Vec<Row> =
+        sqlx::query_as("SELECT * FROM jobs WHERE state IN ('queued', 'running') ORDER BY id")
+            .fetch_all(pool)
+            .await
+            .map_err(failed("list unfinished jobs"))?;
     found.into_iter().map(record).collect()
 }
 

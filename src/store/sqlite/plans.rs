@@ -86,14 +86,13 @@ pub(super) async fn list(
     after: Option<Uuid>,
     limit: u32,
 ) -> Result<Page<PlanRecord>, StoreError> {
-    let found: Vec<Row> = sqlx::query_as(
-        "SELECT * FROM plans WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
-    )
-    .bind(after.map(|id| id.to_string()))
-    .bind(i64::from(limit) + 1)
-    .fetch_all(pool)
-    .await
-    .map_err(failed("list plans"))?;
+    let found: Vec<Row> =
+        sqlx::query_as("SELECT * FROM plans WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2")
+            .bind(after.map(|id| id.to_string()))
+            .bind(i64::from(limit) + 1)
+            .fetch_all(pool)
+            .await
+            .map_err(failed("list plans"))?;
     let records = found.into_iter().map(record).collect::<Result<Vec<_>, _>>()?;
     Ok(rows::page(records, limit, |record| record.id.to_string()))
 }

@@ -30,7 +30,8 @@ impl Service {
             line.clear();
             assert!(log.read_line(&mut line).unwrap() > 0, "the service ended");
             if let Some((_, rest)) = line.split_once("listening on http://") {
-                address = rest.chars().take_while(|c| !c.is_whitespace() && *c != '\u{1b}').collect();
+                address =
+                    rest.chars().take_while(|c| !c.is_whitespace() && *c != '\u{1b}').collect();
             }
         }
         // The log is read on, so that the service does not block on a full pipe.
