@@ -32,7 +32,11 @@ struct Passed {
 
 /// Advice for each VM above a ceiling at the horizon, in inventory order.
 #[must_use]
-pub fn advise(inventory: &Inventory, demand: &Demand, limits: &StripingLimits) -> Vec<StripingAdvice> {
+pub fn advise(
+    inventory: &Inventory,
+    demand: &Demand,
+    limits: &StripingLimits,
+) -> Vec<StripingAdvice> {
     let load_growth = growth(demand.horizon.iops_p95.0, demand.today.iops_p95.0);
     let space_growth = growth(demand.used_horizon.0, demand.used_today.0);
     let mut advice = Vec::new();
@@ -47,12 +51,20 @@ pub fn advise(inventory: &Inventory, demand: &Demand, limits: &StripingLimits) -
         });
         let iops = limits.iops.and_then(|limit| {
             above(load.iops_p95.0 * load_growth, limit.0, |value, limit| {
-                format!("{} IOPS at the 95th percentile{known}; one datastore gives it {}", modelled(value), modelled(limit))
+                format!(
+                    "{} IOPS at the 95th percentile{known}; one datastore gives it {}",
+                    modelled(value),
+                    modelled(limit)
+                )
             })
         });
         let mibps = limits.mibps.and_then(|limit| {
             above(load.mibps_p95.0 * load_growth, limit.0, |value, limit| {
-                format!("{} MiB/s at the 95th percentile{known}; one datastore gives it {}", modelled(value), modelled(limit))
+                format!(
+                    "{} MiB/s at the 95th percentile{known}; one datastore gives it {}",
+                    modelled(value),
+                    modelled(limit)
+                )
             })
         });
         let space = limits.space.and_then(|limit| {

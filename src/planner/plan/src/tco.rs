@@ -150,7 +150,11 @@ pub fn compare(
         .min_by(|left, right| left.monthly_with.amount.total_cmp(&right.monthly_with.amount))
         .ok_or_else(|| Error::Unknown {
             what: "host price",
-            given: format!("{} in {}", options.host_type.as_deref().unwrap_or("any"), options.region),
+            given: format!(
+                "{} in {}",
+                options.host_type.as_deref().unwrap_or("any"),
+                options.region
+            ),
             known: priced.iter().map(|(host, _)| host.id.as_str()).collect::<Vec<_>>().join(", "),
         })
 }
@@ -295,8 +299,7 @@ mod tests {
     }
 
     /// The estimator's usual site: 400 VMs of 4 vCPUs, 12 GB and 500 GB.
-    const USUAL: TcoInput =
-        TcoInput { vcpus: 1_600, memory: Gib(4_800.0), space: Gib(200_000.0) };
+    const USUAL: TcoInput = TcoInput { vcpus: 1_600, memory: Gib(4_800.0), space: Gib(200_000.0) };
 
     fn south_central(host: &str) -> TcoOptions {
         TcoOptions {
@@ -333,8 +336,7 @@ mod tests {
 
     #[test]
     fn mirrors_take_more_hosts_than_erasure_coding_and_dense_hosts_fewer() {
-        let mirrored =
-            TcoOptions { policy_loss_pct: Some(50.0), ..south_central("AV36") };
+        let mirrored = TcoOptions { policy_loss_pct: Some(50.0), ..south_central("AV36") };
         // 13.824 x 0.9 x 0.75 x 0.5 x 1.2 = 5.5988; 195.31 / 5.5988 = 34.9 -> 35.
         assert_eq!(compare_in(USUAL, 0.0, &mirrored).unwrap().hosts_by[2], 35);
         // 38.4 TB = 34.925 TiB x 0.5427 = 18.954; 195.31 / 18.954 = 10.3 -> 11.
@@ -366,7 +368,10 @@ mod tests {
         assert!((free.monthly_with.amount - each("AV36P").min(each("AV64"))).abs() < 1e-9);
         let missing = TcoOptions { host_type: Some("AV36".to_owned()), ..east };
         let error = compare_in(USUAL, 0.0, &missing).unwrap_err().to_string();
-        assert_eq!(error, "host price `AV36 in eastus` is not in the catalogue; there are: AV36P, AV64");
+        assert_eq!(
+            error,
+            "host price `AV36 in eastus` is not in the catalogue; there are: AV36P, AV64"
+        );
     }
 
     #[test]
@@ -385,7 +390,11 @@ mod tests {
             .unwrap();
         assert_eq!(rows.len(), 65);
         for row in rows {
-            assert!(text.sources.contains_key(&row.source) && !row.date.is_empty(), "{}", row.region);
+            assert!(
+                text.sources.contains_key(&row.source) && !row.date.is_empty(),
+                "{}",
+                row.region
+            );
             assert!(row.usd_per_hour > 5.0 && row.usd_per_hour < 30.0, "{}", row.region);
         }
     }

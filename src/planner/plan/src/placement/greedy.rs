@@ -46,12 +46,7 @@ pub(super) struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    pub fn new(
-        items: &'a [Item],
-        limits: &BinLimits,
-        count: u32,
-        options: &PlaceOptions,
-    ) -> Self {
+    pub fn new(items: &'a [Item], limits: &BinLimits, count: u32, options: &PlaceOptions) -> Self {
         let count = count as usize;
         let mut groups_of = vec![Vec::new(); items.len()];
         let mut group_cap = Vec::new();
@@ -84,8 +79,7 @@ impl<'a> Packing<'a> {
     /// Largest first, each into the best datastore by the score.
     pub fn greedy(&mut self, score: Score) {
         let largest = |shares: &[f64; DIMENSIONS]| shares.iter().copied().fold(0.0, f64::max);
-        let mut order: Vec<(f64, u32)> =
-            self.shares.iter().map(largest).zip(0..).collect();
+        let mut order: Vec<(f64, u32)> = self.shares.iter().map(largest).zip(0..).collect();
         order.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         let mut least_full = (self.loads.len() >= MANY_BINS)
             .then(|| (0..self.loads.len()).map(|bin| (0, bin)).collect::<BTreeSet<(u64, usize)>>());
@@ -117,12 +111,7 @@ impl<'a> Packing<'a> {
 
     /// The best datastore; among equally good ones the one that holds most of what is at the item's
     /// home today.
-    fn best(
-        &self,
-        item: usize,
-        bins: impl Iterator<Item = usize>,
-        score: Score,
-    ) -> Option<usize> {
+    fn best(&self, item: usize, bins: impl Iterator<Item = usize>, score: Score) -> Option<usize> {
         let mut best: Option<(f64, f64, usize)> = None;
         for bin in bins {
             let fullest = self.after(item, bin);
@@ -184,6 +173,17 @@ impl<'a> Packing<'a> {
         let mut fullest: f64 = 0.0;
         for dimension in 0..DIMENSIONS {
             fullest = fullest.max(load[dimension] - out[dimension] + into[dimension]);
+        }
+        fullest
+    }
+
+    /// Fullest dimension of a datastore with one item exchanged for another and a third added.
+    pub fn after_exchange_and(&self, out: usize, into: usize, more: usize, bin: usize) -> f64 {
+        let (load, out, into) = (&self.loads[bin], &self.shares[out], &self.shares[into]);
+        let mut fullest: f64 = 0.0;
+        for dimension in 0..DIMENSIONS {
+            let then = load[dimension] - out[dimension] + into[dimension];
+            fullest = fullest.max(then + self.shares[more][dimension]);
         }
         fullest
     }

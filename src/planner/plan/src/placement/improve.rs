@@ -36,7 +36,10 @@ pub(super) fn place_leftovers(packing: &mut Packing<'_>) {
                 members[bin].push(index);
                 true
             }
-            None => make_room(packing, &mut members, index, &mut trials),
+            None => {
+                make_room(packing, &mut members, index, &mut trials)
+                    || gather_room(packing, &mut members, index, &mut trials)
+            }
         };
         if placed {
             packing.unplaced.retain(|(left, _)| *left != item);
@@ -65,8 +68,8 @@ fn make_room(
                 continue;
             }
             *trials = trials.saturating_sub(packing.loads.len());
-            let other =
-                (0..packing.loads.len()).find(|&other| other != bin && fits(packing, leaving, other));
+            let other = (0..packing.loads.len())
+                .find(|&other| other != bin && fits(packing, leaving, other));
             if let Some(other) = other {
                 packing.take(leaving);
                 packing.put(leaving, other);
@@ -83,6 +86,65 @@ fn make_room(
     false
 }
 
+/// Gathers the room that is spread over many datastores on one of them, by swaps that each leave
+/// more room there, until the item fits.
+fn gather_room(
+    packing: &mut Packing<'_>,
+    members: &mut [Vec<usize>],
+    item: usize,
+    trials: &mut usize,
+) -> bool {
+    let roomiest = (0..packing.loads.len())
+        .filter(|&bin| packing.may_join(item, bin))
+        .min_by(|&left, &right| packing.after(item, left).total_cmp(&packing.after(item, right)));
+    let Some(bin) = roomiest else { return false };
+    while !fits(packing, item, bin) {
+        let mut least = packing.after(item, bin) - ROUNDING;
+        let mut swap = None;
+        for other in (0..packing.loads.len()).filter(|&other| other != bin) {
+            *trials = trials.saturating_sub(members[bin].len() * members[other].len());
+            if *trials == 0 {
+                return false;
+            }
+            for (place, &out) in members[bin].iter().enumerate() {
+                for (with_place, &with) in members[other].iter().enumerate() {
+                    let then = packing.after_exchange_and(out, with, item, bin);
+                    if then < least
+                        && packing.after_exchange(out, with, bin) <= 1.0 + ROUNDING
+                        && packing.after_exchange(with, out, other) <= 1.0 + ROUNDING
+                        && packing.may_replace(out, with, other)
+                        && packing.may_replace(with, out, bin)
+                    {
+                        least = then;
+                        swap = Some((place, other, with_place));
+                    }
+                }
+            }
+        }
+        let Some((place, other, with_place)) = swap else { return false };
+        exchange(packing, members, (bin, place), (other, with_place));
+    }
+    packing.put(item, bin);
+    members[bin].push(item);
+    true
+}
+
+/// Exchanges two items, each given by its datastore and its place among the members there.
+fn exchange(
+    packing: &mut Packing<'_>,
+    members: &mut [Vec<usize>],
+    (here, place): (usize, usize),
+    (there, with_place): (usize, usize),
+) {
+    let (item, with) = (members[here][place], members[there][with_place]);
+    packing.take(item);
+    packing.take(with);
+    packing.put(item, there);
+    packing.put(with, here);
+    members[here][place] = with;
+    members[there][with_place] = item;
+}
+
 /// Moves items away from the fullest datastore, or swaps them for smaller ones, while that lowers
 /// the fullest dimension.
 pub(super) fn level(packing: &mut Packing<'_>) {
@@ -94,27 +156,22 @@ pub(super) fn level(packing: &mut Packing<'_>) {
     let mut trials = TRIALS_LEVEL;
     while trials > 0 {
         let fullest = |bin: &usize| packing.fullest(*bin);
-        let Some(hot) =
-            (0..bins).max_by(|left, right| fullest(left).total_cmp(&fullest(right)))
+        let Some(hot) = (0..bins).max_by(|left, right| fullest(left).total_cmp(&fullest(right)))
         else {
             return;
         };
-        let Some((place, change)) = best_change(packing, &members, hot, &mut trials) else { return };
-        let item = members[hot][place];
-        packing.take(item);
+        let Some((place, change)) = best_change(packing, &members, hot, &mut trials) else {
+            return;
+        };
         match change {
             Change::Move(to) => {
+                let item = members[hot].swap_remove(place);
+                packing.take(item);
                 packing.put(item, to);
-                members[hot].swap_remove(place);
                 members[to].push(item);
             }
             Change::Swap(to, with_place) => {
-                let with = members[to][with_place];
-                packing.take(with);
-                packing.put(item, to);
-                packing.put(with, hot);
-                members[hot][place] = with;
-                members[to][with_place] = item;
+                exchange(packing, &mut members, (hot, place), (to, with_place));
             }
         }
     }

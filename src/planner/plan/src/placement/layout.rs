@@ -297,9 +297,7 @@ fn planned(
                 size_gib: limits.size,
                 used_gib,
                 growth_gib: Gib(horizon - used_gib.0),
-                snapshot_gib: Gib(
-                    horizon / (1.0 - limits.snapshot_reserve_pct / 100.0) - horizon,
-                ),
+                snapshot_gib: Gib(horizon / (1.0 - limits.snapshot_reserve_pct / 100.0) - horizon),
                 vms: vms[bin],
                 iops: Iops(iops.0 * load_growth),
                 mibps: MibPerSec(mibps.0 * load_growth),
