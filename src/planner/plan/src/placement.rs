@@ -1,9 +1,10 @@
 //! Where every VM goes.
 //!
 //! Vector packing with four dimensions (IOPS, MiB/s, space, number of VMs). Largest first, each VM
-//! into the datastore whose fullest dimension is least full afterwards: the min-max greedy that
-//! reaches the lower bound where first and best fit need a fifth more. Then a local search of moves
-//! and swaps places what was left over and lowers the fullest datastore.
+//! into the datastore where it disturbs an even load least, over all dimensions; when that leaves
+//! VMs over, into the one whose fullest dimension is least full afterwards (the min-max greedy that
+//! reaches the lower bound where first and best fit need a fifth more), then a score between the
+//! two. A local search of moves and swaps places what was left over and evens out the rest.
 //!
 //! [`place`] and [`fewest`] know nothing of VMs; [`layout`] joins them to inventory and demand, and
 //! [`recheck`] asks whether the unequal loads that come out are still carried.
@@ -155,7 +156,7 @@ pub fn place(
     options: &PlaceOptions,
 ) -> PlacementResult {
     let mut best: Option<Packing<'_>> = None;
-    for score in [Score::Fullest, Score::Powers] {
+    for score in [Score::Even, Score::Fullest, Score::Powers] {
         let mut packing = Packing::new(items, limits, count, options);
         packing.greedy(score);
         improve::place_leftovers(&mut packing);

@@ -21,6 +21,9 @@ const HOME_TABLE: usize = 1 << 22;
 /// What makes a datastore the right one for an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Score {
+    /// The sum over all dimensions of the fourth power of load over mean load grows least: evens
+    /// out every dimension, also those that are far from their limit.
+    Even,
     /// Its fullest dimension is least full afterwards.
     Fullest,
     /// The sum of the fourth powers over all dimensions grows least: keeps two tight dimensions in
@@ -34,6 +37,8 @@ pub(super) struct Packing<'a> {
     pub bins: Vec<Option<u32>>,
     pub loads: Vec<[f64; DIMENSIONS]>,
     pub unplaced: Vec<(u32, Unplaced)>,
+    /// Per dimension: one over the mean load of a datastore, 0 without load.
+    evenness: [f64; DIMENSIONS],
     /// Groups of each item.
     groups_of: Vec<Vec<u32>>,
     /// Per group: items of it that one datastore may hold.
@@ -62,9 +67,11 @@ impl<'a> Packing<'a> {
         }
         let homes = options.homes as usize;
         let table = homes.saturating_mul(count);
+        let shares: Vec<[f64; DIMENSIONS]> = items.iter().map(|item| limits.shares(item)).collect();
         Self {
             items,
-            shares: items.iter().map(|item| limits.shares(item)).collect(),
+            evenness: one_over_mean(&shares, count),
+            shares,
             bins: vec![None; items.len()],
             loads: vec![[0.0; DIMENSIONS]; count],
             unplaced: Vec::new(),
@@ -120,7 +127,8 @@ impl<'a> Packing<'a> {
             }
             let value = match score {
                 Score::Fullest => fullest,
-                Score::Powers => self.added_powers(item, bin),
+                Score::Powers => self.added_powers(item, bin, &[1.0; DIMENSIONS]),
+                Score::Even => self.added_powers(item, bin, &self.evenness),
             };
             let at_home = self.at_home(item, bin);
             let better = best.is_none_or(|(least, most_home, _)| {
@@ -139,14 +147,16 @@ impl<'a> Packing<'a> {
         match score {
             Score::Fullest => self.fullest(bin),
             Score::Powers => self.loads[bin].iter().map(|load| load.powi(4)).sum(),
+            Score::Even => pressure(&self.loads[bin], &self.evenness),
         }
     }
 
-    fn added_powers(&self, item: usize, bin: usize) -> f64 {
+    fn added_powers(&self, item: usize, bin: usize, weights: &[f64; DIMENSIONS]) -> f64 {
         let (load, share) = (&self.loads[bin], &self.shares[item]);
         let mut added = 0.0;
         for dimension in 0..DIMENSIONS {
-            let (now, then) = (load[dimension], load[dimension] + share[dimension]);
+            let now = load[dimension] * weights[dimension];
+            let then = now + share[dimension] * weights[dimension];
             added += then * then * then * then - now * now * now * now;
         }
         added
@@ -175,6 +185,26 @@ impl<'a> Packing<'a> {
             fullest = fullest.max(load[dimension] - out[dimension] + into[dimension]);
         }
         fullest
+    }
+
+    /// The load of a datastore without one item and with another.
+    pub fn changed(
+        &self,
+        bin: usize,
+        out: Option<usize>,
+        into: Option<usize>,
+    ) -> [f64; DIMENSIONS] {
+        let mut load = self.loads[bin];
+        for dimension in 0..DIMENSIONS {
+            load[dimension] -= out.map_or(0.0, |item| self.shares[item][dimension]);
+            load[dimension] += into.map_or(0.0, |item| self.shares[item][dimension]);
+        }
+        load
+    }
+
+    /// How far a load is above the mean in the dimension where it is furthest.
+    pub fn pressure(&self, load: &[f64; DIMENSIONS]) -> f64 {
+        pressure(load, &self.evenness)
     }
 
     /// Fullest dimension of a datastore with one item exchanged for another and a third added.
@@ -261,4 +291,19 @@ impl<'a> Packing<'a> {
             .collect();
         PlacementResult { bins: self.bins, unplaced: self.unplaced, utilisation, crowded }
     }
+}
+
+fn pressure(load: &[f64; DIMENSIONS], weights: &[f64; DIMENSIONS]) -> f64 {
+    load.iter().zip(weights).map(|(load, weight)| load * weight).fold(0.0, f64::max)
+}
+
+fn one_over_mean(shares: &[[f64; DIMENSIONS]], bins: usize) -> [f64; DIMENSIONS] {
+    let mut sums = [0.0; DIMENSIONS];
+    for share in shares.iter().filter(|shares| too_large(shares).is_none()) {
+        for (sum, share) in sums.iter_mut().zip(share) {
+            *sum += share;
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    sums.map(|sum| if sum > 0.0 { bins as f64 / sum } else { 0.0 })
 }

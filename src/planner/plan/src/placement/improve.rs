@@ -1,9 +1,9 @@
-//! Local search: give a place to what is left over, and lower the fullest datastore.
+//! Local search: give a place to what is left over, and even out the loads.
 //!
 //! Bounded by a number of trials, so that a large or hopeless case costs milliseconds, not minutes.
 
 use super::greedy::Packing;
-use super::{ROUNDING, Unplaced};
+use super::{DIMENSIONS, ROUNDING, Unplaced};
 
 /// Trials to place what is left over.
 const TRIALS_LEFT_OVER: usize = 2_000_000;
@@ -11,7 +11,7 @@ const TRIALS_LEFT_OVER: usize = 2_000_000;
 /// Trials to level.
 const TRIALS_LEVEL: usize = 400_000;
 
-/// A change must lower the fullest dimension by this much.
+/// A change must bring the worst datastore nearer to the mean by this much of it.
 const GAIN: f64 = 1e-4;
 
 /// Tries to place each left-over item by moving one item out of its way.
@@ -145,8 +145,8 @@ fn exchange(
     members[there][with_place] = item;
 }
 
-/// Moves items away from the fullest datastore, or swaps them for smaller ones, while that lowers
-/// the fullest dimension.
+/// Moves items away from the datastore that is furthest above the mean in some dimension, or swaps
+/// them for smaller ones, while that brings it nearer.
 pub(super) fn level(packing: &mut Packing<'_>) {
     let bins = packing.loads.len();
     if bins < 2 {
@@ -155,9 +155,8 @@ pub(super) fn level(packing: &mut Packing<'_>) {
     let mut members = members(packing);
     let mut trials = TRIALS_LEVEL;
     while trials > 0 {
-        let fullest = |bin: &usize| packing.fullest(*bin);
-        let Some(hot) = (0..bins).max_by(|left, right| fullest(left).total_cmp(&fullest(right)))
-        else {
+        let above = |bin: &usize| packing.pressure(&packing.loads[*bin]);
+        let Some(hot) = (0..bins).max_by(|left, right| above(left).total_cmp(&above(right))) else {
             return;
         };
         let Some((place, change)) = best_change(packing, &members, hot, &mut trials) else {
@@ -185,25 +184,26 @@ enum Change {
     Swap(usize, usize),
 }
 
-/// The change that leaves the two datastores least full; `None` when none helps.
+/// The change that leaves the two datastores nearest to the mean; `None` when none helps.
 fn best_change(
     packing: &Packing<'_>,
     members: &[Vec<usize>],
     hot: usize,
     trials: &mut usize,
 ) -> Option<(usize, Change)> {
-    let now = packing.fullest(hot);
-    let mut best = now - GAIN;
+    let mut best = packing.pressure(&packing.loads[hot]) - GAIN;
     let mut found = None;
+    let within = |load: &[f64; DIMENSIONS]| load.iter().all(|share| *share <= 1.0 + ROUNDING);
     for (place, &item) in members[hot].iter().enumerate() {
-        let without = without(packing, item, hot);
-        if without >= best {
+        let here = packing.pressure(&packing.changed(hot, Some(item), None));
+        if here >= best {
             continue;
         }
         for to in (0..packing.loads.len()).filter(|&to| to != hot) {
             *trials = trials.saturating_sub(1);
-            let after = packing.after(item, to).max(without);
-            if after < best && packing.may_join(item, to) {
+            let load = packing.changed(to, None, Some(item));
+            let after = packing.pressure(&load).max(here);
+            if after < best && within(&load) && packing.may_join(item, to) {
                 best = after;
                 found = Some((place, Change::Move(to)));
             }
@@ -219,12 +219,15 @@ fn best_change(
             }
             *trials = trials.saturating_sub(members[to].len());
             for (with_place, &with) in members[to].iter().enumerate() {
-                let here = packing.after_exchange(item, with, hot);
-                if here >= best {
+                let load = packing.changed(hot, Some(item), Some(with));
+                let here = packing.pressure(&load);
+                if here >= best || !within(&load) {
                     continue;
                 }
-                let after = packing.after_exchange(with, item, to).max(here);
+                let load = packing.changed(to, Some(with), Some(item));
+                let after = packing.pressure(&load).max(here);
                 if after < best
+                    && within(&load)
                     && packing.may_replace(item, with, to)
                     && packing.may_replace(with, item, hot)
                 {
@@ -235,14 +238,6 @@ fn best_change(
         }
     }
     found
-}
-
-fn without(packing: &Packing<'_>, item: usize, bin: usize) -> f64 {
-    packing.loads[bin]
-        .iter()
-        .zip(&packing.shares[item])
-        .map(|(load, share)| load - share)
-        .fold(0.0, f64::max)
 }
 
 fn members(packing: &Packing<'_>) -> Vec<Vec<usize>> {
