@@ -31,6 +31,12 @@ impl<'a> Cell<'a> {
 
     /// Trimmed text; blank, `-`, `n/a` and the words for it are no value.
     pub(crate) fn text(text: &'a str) -> Self {
+        // Most texts begin and end with a plain letter or digit: nothing to trim.
+        let plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        let bytes = text.as_bytes();
+        if bytes.len() > 4 && plain(bytes.first()) && plain(bytes.last()) {
+            return Self::Text(text);
+        }
         let text = text.trim_matches(is_blank_char);
         if is_missing(text) { Self::Blank } else { Self::Text(text) }
     }

@@ -7,17 +7,21 @@
 //! the XML reader buffer more. It also takes inflating off the thread that parses.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::{Archive, Entry, directory};
 use crate::input::Source;
+use crate::strings::StringScanner;
 
 /// Entries up to this size are inflated in one go, without a thread.
 const SMALL: u64 = 256 * 1024;
 /// Bytes handed from the inflating thread at a time.
 const CHUNK: usize = 128 * 1024;
+/// Zero bytes before the directory: the zip reader looks for the end record in windows of 1 KiB, and
+/// a window that reached into the last entry would inflate all of it.
+const PADDING: usize = 4096;
 /// Chunks in flight.
 const AHEAD: usize = 8;
 
@@ -28,6 +32,8 @@ pub(crate) struct Gauge {
     limit: AtomicU64,
     ran_dry: AtomicBool,
     total: AtomicU64,
+    /// Why the shared strings were not handed on.
+    refusal: Mutex<Option<String>>,
 }
 
 impl Gauge {
@@ -52,6 +58,16 @@ impl Gauge {
         self.total.load(Ordering::Relaxed)
     }
 
+    /// Why the shared strings were not handed on, if so.
+    pub(crate) fn take_refusal(&self) -> Option<String> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn refuse(&self, why: String) -> io::Error {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        io::Error::other("refused")
+    }
+
     fn count(&self, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
         self.total.fetch_add(bytes, Ordering::Relaxed);
@@ -68,12 +84,14 @@ impl Gauge {
 pub(crate) struct Package {
     source: Source,
     parts: Arc<[Part]>,
-    /// Directory and end record.
+    /// Padding, directory and end record.
     tail: Arc<[u8]>,
     tail_start: u64,
     position: u64,
     open: Option<Inflating>,
     gauge: Arc<Gauge>,
+    /// What the shared strings may take, in bytes.
+    strings_limit: u64,
 }
 
 struct Part {
@@ -86,9 +104,9 @@ struct Part {
 
 impl Package {
     /// Lays out the entries one behind the other.
-    pub(crate) fn new(archive: &Archive, gauge: Arc<Gauge>) -> Self {
+    pub(crate) fn new(archive: &Archive, gauge: Arc<Gauge>, strings_limit: u64) -> Self {
         let mut parts = Vec::with_capacity(archive.entries.len());
-        let mut tail = Vec::new();
+        let mut tail = vec![0; PADDING];
         let mut at = 0_u64;
         for entry in &archive.entries {
             let header = header_record(entry, None);
@@ -104,8 +122,8 @@ impl Package {
             });
             at = data_end;
         }
-        let directory_size = tail.len();
-        tail.extend(end_record(parts.len(), directory_size, at));
+        let directory_size = tail.len() - PADDING;
+        tail.extend(end_record(parts.len(), directory_size, at + PADDING as u64));
         Self {
             source: archive.source.clone(),
             parts: parts.into(),
@@ -114,6 +132,7 @@ impl Package {
             position: 0,
             open: None,
             gauge,
+            strings_limit,
         }
     }
 
@@ -137,6 +156,11 @@ impl Package {
                 io::ErrorKind::UnexpectedEof,
                 "entry is shorter than declared",
             ));
+        }
+        if let Some(scanner) = &mut open.strings {
+            scanner
+                .check(&buffer[..count], self.strings_limit)
+                .map_err(|why| self.gauge.refuse(why))?;
         }
         self.gauge.count(count)?;
         Ok(count)
@@ -196,6 +220,8 @@ struct Inflating {
     offset: u64,
     chunk: Vec<u8>,
     at: usize,
+    /// Judges the shared strings.
+    strings: Option<StringScanner>,
     /// Further chunks; none for a small entry.
     more: Option<Receiver<io::Result<Vec<u8>>>>,
 }
@@ -203,7 +229,9 @@ struct Inflating {
 impl Inflating {
     fn start(source: &Source, entry: &Entry) -> io::Result<Self> {
         let (source, index, size) = (source.clone(), entry.index, entry.size);
-        let mut open = Self { index, offset: 0, chunk: Vec::new(), at: 0, more: None };
+        let file = entry.name.rsplit('/').next().unwrap_or_default();
+        let strings = file.eq_ignore_ascii_case("sharedStrings.xml").then(StringScanner::default);
+        let mut open = Self { index, offset: 0, chunk: Vec::new(), at: 0, strings, more: None };
         if size <= SMALL {
             let mut zip = directory(&source).map_err(io::Error::other)?;
             let reader = zip.by_index(index).map_err(io::Error::other)?;
@@ -349,7 +377,8 @@ mod tests {
         let (archive, files) = sample();
         let gauge = Arc::new(Gauge::default());
         gauge.arm(u64::MAX);
-        let mut zip = zip::ZipArchive::new(Package::new(&archive, Arc::clone(&gauge))).unwrap();
+        let mut zip =
+            zip::ZipArchive::new(Package::new(&archive, Arc::clone(&gauge), u64::MAX)).unwrap();
         // In another order than they stand, and twice.
         for (name, bytes) in files.iter().rev().chain(&files) {
             let mut found = Vec::new();
@@ -364,7 +393,8 @@ mod tests {
         let (archive, files) = sample();
         let gauge = Arc::new(Gauge::default());
         gauge.arm(u64::MAX);
-        let mut zip = zip::ZipArchive::new(Package::new(&archive, Arc::clone(&gauge))).unwrap();
+        let mut zip =
+            zip::ZipArchive::new(Package::new(&archive, Arc::clone(&gauge), u64::MAX)).unwrap();
         gauge.arm(1_000_000);
         let read = zip.by_name(&files[2].0).unwrap().read_to_end(&mut Vec::new());
         assert!(read.is_err());

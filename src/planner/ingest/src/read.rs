@@ -457,7 +457,9 @@ impl Run<'_, '_> {
             }
             for (column, field) in fields.iter().enumerate().take(width) {
                 let column = u32::try_from(column).unwrap_or(u32::MAX);
-                sink.cell(row, column, Cell::text(field));
+                if sink.wants(column) {
+                    sink.cell(row, column, Cell::text(field));
+                }
             }
             if sink.is_closed() {
                 break;
@@ -520,6 +522,10 @@ struct Peek {
 }
 
 impl Sink for Peek {
+    fn wants(&self, _column: u32) -> bool {
+        true
+    }
+
     fn cell(&mut self, _row: u32, _column: u32, cell: Cell<'_>) {
         self.cells += 1;
         if let Cell::Text(text) = cell {

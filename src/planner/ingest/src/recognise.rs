@@ -144,8 +144,8 @@ mod tests {
         let nutanix = sheets(&["vInfo", "vmList", "vHosts", "vDisk"]);
         assert!(workbook(&nutanix, none).is_some_and(|f| f.name.contains("Nutanix")));
         let marked = sheets(&["Metadata", "vInfo"]);
-        let peek = |name: &str| {
-            sheets(if name == "Metadata" { &["Collector Version", "7.1"] } else { &["VM"] })
+        let peek = |at| {
+            sheets(if at == 0 { &["Collector Version", "7.1"] } else { &["VM", "Powerstate"] })
         };
         assert!(workbook(&marked, peek).is_some_and(|f| f.name.contains("Nutanix")));
         let optics = sheets(&["Details", "ESX Hosts", "ESX Performance", "VM Performance"]);

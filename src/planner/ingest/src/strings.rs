@@ -1,78 +1,29 @@
-//! Judges the shared strings of a workbook before calamine loads them all.
+//! Judges the shared strings of a workbook on their way to calamine, which loads them all.
 //!
 //! calamine reserves as many strings as `uniqueCount` says and keeps each with its own allocation:
 //! a lie there, or millions of empty strings, would take memory that cannot be given back.
 
-use std::io::Read;
-
-use crate::archive::{Archive, Entry, directory, refused};
-use crate::error::{Error, ErrorCode};
-use crate::limits::Limits;
-
 /// What a string costs beside its text: the handle and the allocation's rounding.
 const STRING_OVERHEAD: u64 = 64;
 
+/// Size of a string's handle: what calamine reserves for each declared string.
+const STRING_HANDLE: u64 = 24;
+
 /// Counts of the shared strings part.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct SharedStrings {
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    /// Bytes so far.
+    bytes: u64,
     /// `<si>` elements.
     strings: u64,
     /// The largest `uniqueCount` of any `<sst>` tag.
     declared: u64,
 }
 
-impl SharedStrings {
-    /// Inflates the part once, refuses what calamine must not load.
-    pub(crate) fn scan(
-        file: &str,
-        archive: &Archive,
-        entry: &Entry,
-        limits: &Limits,
-    ) -> Result<(), Error> {
-        let mut zip = directory(&archive.source).map_err(|error| refused(file, &error))?;
-        let mut reader = zip.by_index(entry.index).map_err(|error| refused(file, &error))?;
-        let mut scanner = Scanner::default();
-        let mut buffer = vec![0; 64 * 1024];
-        let mut read = 0_u64;
-        loop {
-            let count = reader
-                .read(&mut buffer)
-                .map_err(|error| Error::damaged(file, format!("{}: {error}", entry.name)))?;
-            if count == 0 {
-                break;
-            }
-            read += count as u64;
-            if read > entry.size {
-                return Err(crate::archive::bomb(file, &entry.name));
-            }
-            scanner.feed(&buffer[..count]);
-        }
-        let found = scanner.found;
-        let memory = read.saturating_add(found.strings.saturating_mul(STRING_OVERHEAD));
-        if memory > limits.shared_strings_bytes {
-            return Err(Error::new(
-                ErrorCode::TooLarge,
-                file,
-                format!("holds {} texts of {read} bytes", found.strings),
-                format!("texts that fit in {} bytes of memory", limits.shared_strings_bytes),
-                "export fewer VMs at a time; if the file is sound, raise the limit",
-            ));
-        }
-        // Excel's own count can be off by a few; a lie is off by orders of magnitude.
-        if found.declared > found.strings.saturating_mul(4).saturating_add(100_000) {
-            return Err(Error::damaged(
-                file,
-                format!("declares {} texts and holds {}", found.declared, found.strings),
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// Finds tags in chunks of XML.
 #[derive(Debug, Default)]
-struct Scanner {
-    found: SharedStrings,
+pub(crate) struct StringScanner {
+    found: Counts,
     tag: Option<Tag>,
 }
 
@@ -87,8 +38,22 @@ struct Tag {
 /// Of an `<sst>` tag so many bytes are looked at; the real one has about 150.
 const SST_BYTES: usize = 64 * 1024;
 
-impl Scanner {
+impl StringScanner {
+    /// Takes the next bytes; says why calamine must not have them, if so.
+    pub(crate) fn check(&mut self, chunk: &[u8], limit: u64) -> Result<(), String> {
+        self.feed(chunk);
+        let Counts { bytes, strings, declared } = self.found;
+        if declared.saturating_mul(STRING_HANDLE) > limit {
+            return Err(format!("declares {declared} texts"));
+        }
+        if bytes.saturating_add(strings.saturating_mul(STRING_OVERHEAD)) > limit {
+            return Err(format!("holds more than {strings} texts of {bytes} bytes"));
+        }
+        Ok(())
+    }
+
     fn feed(&mut self, mut chunk: &[u8]) {
+        self.found.bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             let Some(tag) = &mut self.tag else {
                 let Some(at) = chunk.iter().position(|byte| *byte == b'<') else { return };
@@ -157,8 +122,8 @@ fn unique_count(tag: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn scan(xml: &str, chunk: usize) -> SharedStrings {
-        let mut scanner = Scanner::default();
+    fn scan(xml: &str, chunk: usize) -> Counts {
+        let mut scanner = StringScanner::default();
         for part in xml.as_bytes().chunks(chunk) {
             scanner.feed(part);
         }
@@ -171,15 +136,25 @@ mod tests {
         for chunk in 1..40 {
             assert_eq!(
                 scan(xml, chunk),
-                SharedStrings { strings: 2, declared: 4_000_000_000 },
+                Counts { bytes: xml.len() as u64, strings: 2, declared: 4_000_000_000 },
                 "chunks of {chunk}"
             );
         }
     }
 
     #[test]
+    fn lies_and_floods_are_caught() {
+        let limit = 1 << 20;
+        let check = |xml: &[u8]| StringScanner::default().check(xml, limit);
+        assert!(check(br#"<sst uniqueCount="12">"#).is_ok());
+        assert!(check(br#"<sst uniqueCount="4000000000">"#).is_err());
+        assert!(check(br#"<sst uniqueCount="99999999999999999999999">"#).is_err());
+        assert!(check(&b"<si/>".repeat(20_000)).is_err());
+    }
+
+    #[test]
     fn a_sign_in_an_attribute_hides_nothing() {
         assert_eq!(scan(r#"<sst a=">" uniqueCount='77'>"#, 7).declared, 77);
-        assert_eq!(scan(r"<sst><si></si></sst>", 3), SharedStrings { strings: 1, declared: 0 });
+        assert_eq!(scan(r"<sst><si></si></sst>", 3), Counts { bytes: 20, strings: 1, declared: 0 });
     }
 }

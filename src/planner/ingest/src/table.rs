@@ -109,6 +109,8 @@ pub(crate) struct Place {
 
 /// Takes the cells of one tab.
 pub(crate) trait Sink {
+    /// False for a column of which nothing is used.
+    fn wants(&self, column: u32) -> bool;
     /// One cell; row and column count from 0.
     fn cell(&mut self, row: u32, column: u32, cell: Cell<'_>);
     /// Rows met so far.
@@ -744,6 +746,12 @@ enum TextKind {
 }
 
 impl<R: TabRow> Sink for Table<R> {
+    fn wants(&self, column: u32) -> bool {
+        !self.header_known
+            || self.steps.get(column as usize).is_some_and(|step| !matches!(step, Step::Skip))
+            || column >= self.place.limits.columns
+    }
+
     fn cell(&mut self, row: u32, column: u32, cell: Cell<'_>) {
         if cell.is_blank() || self.closed {
             return;

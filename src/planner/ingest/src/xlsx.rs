@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use calamine::{Reader, SheetVisible, Xlsx, XlsxError};
+use calamine::{DataRef, Reader, SheetVisible, Xlsx, XlsxError};
 
 use crate::archive::{Archive, encrypted};
 use crate::book::{Book, Sheet, SheetFault, Tick};
@@ -15,7 +15,6 @@ use crate::cell::Cell;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{Limits, MIB};
 use crate::package::{Gauge, Package};
-use crate::strings::SharedStrings;
 use crate::table::Sink;
 
 /// What calamine may read beside the shared strings before the first sheet: styles, theme, relations
@@ -38,7 +37,6 @@ impl Workbook {
         for entry in &archive.entries {
             let name = entry.name.rsplit('/').next().unwrap_or_default();
             if name.eq_ignore_ascii_case("sharedStrings.xml") {
-                SharedStrings::scan(file, archive, entry, limits)?;
                 opening += entry.size;
             } else if name.eq_ignore_ascii_case("styles.xml") {
                 let bytes = archive.inflate(file, entry, OPENING_BYTES)?;
@@ -55,8 +53,17 @@ impl Workbook {
         }
         let gauge = Arc::new(Gauge::default());
         gauge.arm(opening);
-        let package = Package::new(archive, Arc::clone(&gauge));
+        let package = Package::new(archive, Arc::clone(&gauge), limits.shared_strings_bytes);
         let opened = catch_unwind(AssertUnwindSafe(|| Xlsx::new(package)));
+        if let Some(why) = gauge.take_refusal() {
+            return Err(Error::new(
+                ErrorCode::TooLarge,
+                file,
+                format!("its table of texts {why}"),
+                format!("texts that fit in {} bytes of memory", limits.shared_strings_bytes),
+                "export fewer VMs at a time; if the file is sound, raise the limit",
+            ));
+        }
         let xlsx = match opened {
             Ok(Ok(xlsx)) => xlsx,
             Ok(Err(XlsxError::Password)) => return Err(encrypted(file)),
@@ -102,15 +109,17 @@ impl Book for Workbook {
             let mut cells = self.xlsx.worksheet_cells_reader(name)?;
             let mut until_tick = TICK;
             while let Some(cell) = cells.next_cell()? {
-                let value = Cell::from_ref(cell.get_value());
-                if !value.is_blank() {
+                let value = cell.get_value();
+                if !matches!(value, DataRef::Empty) {
                     let (row, column) = cell.get_position();
                     if row < limits.rows && column < limits.columns {
                         gauge.value();
                     }
-                    sink.cell(row, column, value);
-                    if sink.is_closed() {
-                        break;
+                    if sink.wants(column) {
+                        sink.cell(row, column, Cell::from_ref(value));
+                        if sink.is_closed() {
+                            break;
+                        }
                     }
                 }
                 until_tick -= 1;
