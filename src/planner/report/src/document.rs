@@ -249,37 +249,45 @@ pub struct Column {
     pub numeric: bool,
     /// Behaviour on a narrow page.
     pub role: ColumnRole,
+    /// Whether the value needs its head beside it on a narrow page.
+    pub labelled: bool,
 }
 
 impl Column {
     /// The column that names its row.
     #[must_use]
     pub fn name(head: impl Into<String>) -> Self {
-        Self { head: head.into(), numeric: false, role: ColumnRole::Name }
+        Self { head: head.into(), numeric: false, role: ColumnRole::Name, labelled: false }
     }
 
     /// The main number.
     #[must_use]
     pub fn main(head: impl Into<String>) -> Self {
-        Self { head: head.into(), numeric: true, role: ColumnRole::Main }
+        Self { head: head.into(), numeric: true, role: ColumnRole::Main, labelled: true }
+    }
+
+    /// The main value where it explains itself, with its unit in the cell.
+    #[must_use]
+    pub fn value(head: impl Into<String>) -> Self {
+        Self { labelled: false, ..Self::main(head) }
     }
 
     /// A number.
     #[must_use]
     pub fn number(head: impl Into<String>) -> Self {
-        Self { head: head.into(), numeric: true, role: ColumnRole::Labelled }
+        Self { head: head.into(), numeric: true, role: ColumnRole::Labelled, labelled: true }
     }
 
     /// A short word.
     #[must_use]
     pub fn word(head: impl Into<String>) -> Self {
-        Self { head: head.into(), numeric: false, role: ColumnRole::Labelled }
+        Self { head: head.into(), numeric: false, role: ColumnRole::Labelled, labelled: true }
     }
 
     /// A sentence or a bar.
     #[must_use]
     pub fn line(head: impl Into<String>) -> Self {
-        Self { head: head.into(), numeric: false, role: ColumnRole::Line }
+        Self { head: head.into(), numeric: false, role: ColumnRole::Line, labelled: false }
     }
 }
 

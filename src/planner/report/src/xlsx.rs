@@ -120,12 +120,13 @@ impl Formats {
                 .set_text_wrap()
                 .set_border_bottom(FormatBorder::Thin)
                 .set_align(FormatAlign::Bottom)
+                .set_indent(1)
         };
         Self {
             head: head(),
-            head_number: head().set_align(FormatAlign::Right),
-            wrap: base().set_text_wrap(),
-            strong: base().set_bold().set_text_wrap(),
+            head_number: head().set_align(FormatAlign::Right).set_indent(0),
+            wrap: base().set_text_wrap().set_indent(1),
+            strong: base().set_bold().set_text_wrap().set_indent(1),
             looks: [
                 base().set_num_format("#,##0"),
                 base().set_num_format("#,##0.00"),
@@ -187,6 +188,12 @@ fn fill(worksheet: &mut Worksheet, sheet: &Sheet<'_>, formats: &Formats) -> Resu
     // A few rows are read by people and may wrap; long lists stay one line a row.
     let wraps = sheet.rows.len() <= 2_000;
     for (row, values) in (1u32..).zip(&sheet.rows) {
+        if wraps {
+            let lines = lines_of(sheet, values);
+            if lines > 1 {
+                worksheet.set_row_height(row, 15.0 * f64::from(lines))?;
+            }
+        }
         for (column, value) in (0u16..).zip(values) {
             match value {
                 Value::Blank => {}
@@ -217,6 +224,23 @@ fn fill(worksheet: &mut Worksheet, sheet: &Sheet<'_>, formats: &Formats) -> Resu
         worksheet.autofilter(0, 0, last_row, last_column)?;
     }
     Ok(())
+}
+
+/// Lines that the longest text of a row takes in its column; not every program finds that itself.
+fn lines_of(sheet: &Sheet<'_>, values: &[Value<'_>]) -> u32 {
+    let lines = sheet.columns.iter().zip(values).map(|((_, width), value)| match value {
+        Value::Text(text) | Value::Strong(text) => {
+            #[expect(clippy::cast_precision_loss, reason = "characters of a cell")]
+            let letters = text.chars().count().min(2_000) as f64;
+            // A column's width counts digits; letters of text are about as wide on average.
+            (letters / (width - 2.0).max(1.0)).ceil()
+        }
+        _ => 1.0,
+    });
+    let most = lines.fold(1.0, f64::max).min(12.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 12")]
+    let most = most as u32;
+    most
 }
 
 /// Text that fits a cell, without characters that the file format refuses.

@@ -137,7 +137,7 @@ fn panel(
         explain(pen, &plot, chart, panel, layout, water, bottom);
     }
     if layout.is_wide() {
-        right_labels(pen, panel, layout, &y_of, bottom);
+        right_labels(pen, panel, layout, &y_of, (y_top, bottom));
     } else {
         inner_labels(pen, panel, layout, &y_of);
     }
@@ -256,7 +256,7 @@ fn right_labels(
     panel: &CurvePanel,
     layout: &Layout,
     y_of: &impl Fn(f64) -> f64,
-    bottom: f64,
+    (y_top, bottom): (f64, f64),
 ) {
     let Some(last) = panel.points.last() else { return };
     let value = |value: f64| modelled(value, panel.decimals);
@@ -276,10 +276,8 @@ fn right_labels(
         labels.push((last.median, "b", format!("median {}", value(last.median))));
         labels.push((last.low, "b", format!("95% level {}", value(last.low))));
     }
-    if let Some((name, cap)) = panel.cap.as_ref().filter(|(_, cap)| {
-        capped.is_none() && y_of(*cap) > y_of(f64::INFINITY.min(*cap * 1.001)) - 1.0 && y_of(*cap) >= 0.0
-            && *cap <= 1.5 * last.high
-    }) {
+    let drawn = panel.cap.as_ref().filter(|(_, cap)| capped.is_none() && y_of(*cap) >= y_of(y_top));
+    if let Some((name, cap)) = drawn {
         labels.push((*cap, "", format!("{name} {}", exact(*cap))));
     }
     if let Some(hosts) = &panel.without_failure
@@ -306,12 +304,17 @@ fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl 
         (y_of(panel.needed) - 5.0, "acb halo", format!("needed {}", value(panel.needed))),
         (y_of(panel.load) + 14.0, "ac halo-water", format!("load {}", value(panel.load))),
     ];
+    // Above the highest point under the label, or the line would run through it.
+    let highest = |get: fn(&crate::figure::CurvePoint) -> f64| {
+        let tail = panel.points.len() - panel.points.len() / 3;
+        panel.points[tail.min(panel.points.len() - 1)..].iter().map(get).fold(0.0, f64::max)
+    };
     match capped {
         Some((name, cap)) => {
-            labels.push((y_of(*cap) - 8.0, "b halo", format!("{name} {}", exact(*cap))));
+            labels.push((y_of(highest(|point| point.median)) - 9.0, "b halo", format!("{name} {}", exact(*cap))));
         }
         None => {
-            labels.push((y_of(last.median) - 10.0, "b halo", format!("median {}", value(last.median))));
+            labels.push((y_of(highest(|point| point.median)) - 10.0, "b halo", format!("median {}", value(last.median))));
             labels.push((y_of(last.low) - 7.0, "b halo", format!("95% level {}", value(last.low))));
         }
     }

@@ -32,6 +32,11 @@ fn load_words(context: &Context<'_>) -> String {
 
 fn set_of(context: &Context<'_>) -> String {
     let plan = context.input.plan;
+    // Two numbers in digits would run into each other: "16 5 TiB datastores".
+    if plan.datastores > 12 {
+        let size = number::size(plan.datastore_size_gib);
+        return format!("{} datastores of {size}", plan.datastores);
+    }
     format!(
         "{} {} {}",
         words::count(plan.datastores.into()),

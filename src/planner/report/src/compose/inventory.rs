@@ -59,7 +59,7 @@ fn population_table(context: &Context<'_>) -> Table {
         ),
         vec![
             Column::name("Population"),
-            Column::main("VMs"),
+            Column::value("VMs"),
             Column::line(""),
             Column::number("TiB used"),
             Column::word("Counted for"),
@@ -188,7 +188,7 @@ fn totals(context: &Context<'_>) -> Table {
     let totals = &context.input.inventory.totals;
     let mut table = Table::key(
         "Over all rows that are VMs or datastores, before exclusions.",
-        vec![Column::name("Total"), Column::main("Value"), Column::line("From")],
+        vec![Column::name("Total"), Column::value("Value"), Column::line("From")],
     );
     let tib = |mib: u64| format!("{} TiB", number::tib(Mib(mib).gib()));
     for (name, value, from) in [
@@ -261,7 +261,7 @@ fn problems(context: &Context<'_>, blocks: &mut Vec<Block>) {
             Column::name("Kind"),
             Column::word("Tab"),
             Column::word("Severity"),
-            Column::main("Count"),
+            Column::value("Count"),
             Column::line("What was done, in the first case"),
         ],
     );

@@ -22,7 +22,7 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
     };
     let mut table = Table::key(
         "A month, whole hosts and whole pool steps.",
-        vec![Column::name("Part"), Column::number("Hosts"), Column::main("Price a month")],
+        vec![Column::name("Part"), Column::number("Hosts"), Column::value("Price a month")],
     );
     table.row(vec![
         "Storage inside the cluster".into(),
@@ -38,7 +38,7 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
         chosen: true,
     });
     for (name, part) in &tco.parts {
-        table.row(vec![format!("of it {name}").into(), "".into(), number::money(part).into()]);
+        table.row(vec![format!("of that, {name}").into(), "".into(), number::money(part).into()]);
     }
     let [cpu, memory, storage] = tco.hosts_by;
     Some(Section {

@@ -196,7 +196,7 @@ fn what_if(context: &Context<'_>) -> Table {
             Column::name("Load"),
             Column::line("The plan as it stands"),
             Column::word("Best plan then"),
-            Column::main("Price a month"),
+            Column::value("Price a month"),
         ],
     );
     for case in &context.input.plan.what_if {

@@ -12,23 +12,21 @@ pub fn table(out: &mut String, table: &Table, label: &str) {
         Density::Key => key(out, table),
         Density::Dense => {
             let label = if table.caption.is_empty() { label } else { &table.caption };
+            // Outside the region that scrolls, or a narrow page would cut it off.
+            if !table.caption.is_empty() {
+                let _ = write!(out, "<p class=\"tcap\">{}</p>", escape(&table.caption));
+            }
             let _ = write!(
                 out,
                 "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">",
                 escape(label),
             );
-            dense(out, table);
+            dense(out, table, label);
             out.push_str("</div>\n");
         }
     }
     if let Some(left_out) = &table.left_out {
         let _ = writeln!(out, "<p class=\"small rest\">{}</p>", escape(left_out));
-    }
-}
-
-fn caption(out: &mut String, table: &Table) {
-    if !table.caption.is_empty() {
-        let _ = write!(out, "<caption>{}</caption>", escape(&table.caption));
     }
 }
 
@@ -49,7 +47,9 @@ fn key(out: &mut String, table: &Table) {
         "<table class=\"stack{}\" role=\"table\">",
         if chosen { " lead-pad" } else { "" },
     );
-    caption(out, table);
+    if !table.caption.is_empty() {
+        let _ = write!(out, "<caption>{}</caption>", escape(&table.caption));
+    }
     out.push_str("<thead role=\"rowgroup\"><tr role=\"row\">");
     for column in &table.columns {
         head(out, column, true);
@@ -96,7 +96,7 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
         out.push_str("</th>");
         return;
     }
-    let labelled = column.role == ColumnRole::Labelled && !column.head.is_empty();
+    let labelled = column.labelled && !column.head.is_empty();
     let label = if labelled {
         format!(" data-l=\"{}\"", escape(&column.head))
     } else {
@@ -116,11 +116,14 @@ fn is_short(cell: &Cell) -> bool {
     }
 }
 
-fn dense(out: &mut String, table: &Table) {
+fn dense(out: &mut String, table: &Table, label: &str) {
     let chosen = table.rows.iter().any(|row| row.chosen);
-    let _ = write!(out, "<table class=\"dense{}\">", if chosen { " lead-pad" } else { "" });
-    caption(out, table);
-    out.push_str("<thead><tr>");
+    let _ = write!(
+        out,
+        "<table class=\"dense{}\" aria-label=\"{}\"><thead><tr>",
+        if chosen { " lead-pad" } else { "" },
+        escape(label),
+    );
     for column in &table.columns {
         head(out, column, false);
     }
