@@ -1,5 +1,10 @@
 //! Demands of small inventories against numbers worked out by hand.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::cast_precision_loss)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::cast_precision_loss,
+    clippy::print_stdout
+)]
 
 use std::time::Instant;
 

@@ -195,9 +195,15 @@ impl<'a> Packing<'a> {
         into: Option<usize>,
     ) -> [f64; DIMENSIONS] {
         let mut load = self.loads[bin];
-        for dimension in 0..DIMENSIONS {
-            load[dimension] -= out.map_or(0.0, |item| self.shares[item][dimension]);
-            load[dimension] += into.map_or(0.0, |item| self.shares[item][dimension]);
+        if let Some(item) = out {
+            for (load, share) in load.iter_mut().zip(&self.shares[item]) {
+                *load -= share;
+            }
+        }
+        if let Some(item) = into {
+            for (load, share) in load.iter_mut().zip(&self.shares[item]) {
+                *load += share;
+            }
         }
         load
     }
