@@ -11,7 +11,7 @@ mod jobs;
 mod log;
 pub mod telemetry;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 

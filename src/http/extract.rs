@@ -4,7 +4,9 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use uuid::Uuid;
 
 use super::problem::Problem;
@@ -42,12 +44,7 @@ pub fn has_type(headers: &HeaderMap, accepted: &[&str]) -> bool {
         })
 }
 
-async fn bytes<S: Send + Sync>(
-    request: Request,
-    state: &S,
-    limit: usize,
-) -> Result<Bytes, Problem> {
-    let _ = state;
+async fn bytes(request: Request, limit: usize) -> Result<Bytes, Problem> {
     axum::body::to_bytes(request.into_body(), limit)
         .await
         .map_err(|_| Problem::too_large(limit as u64, "the body"))
@@ -56,7 +53,7 @@ async fn bytes<S: Send + Sync>(
 /// Reads JSON and says where it does not fit, as a JSON pointer under `root`.
 pub fn json<T: DeserializeOwned>(bytes: &[u8], root: &str) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let Object(value) = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let pointer = pointer(root, error.path());
         let cause = error.into_inner();
         let message = cause.to_string();
@@ -72,6 +69,52 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8], root: &str) -> Result<T, Problem>
         .end()
         .map_err(|error| Problem::unreadable("json_unreadable", format!("not JSON: {error}")))?;
     Ok(value)
+}
+
+/// A value that is written as an object. Derived readers of structs take an array of the fields'
+/// values too, which the API's description does not offer.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = T;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+
+        deserializer.deserialize_map(Members(std::marker::PhantomData)).map(Self)
+    }
+}
+
+/// Reads a member that is an object.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+/// Reads a member that is an object or `null`.
+pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Option::<Object<T>>::deserialize(deserializer).map(|member| member.map(|Object(value)| value))
+}
+
+/// Reads a list of objects.
+pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Vec::<Object<T>>::deserialize(deserializer)
+        .map(|list| list.into_iter().map(|Object(value)| value).collect())
 }
 
 fn named(pointer: &str) -> &str {
@@ -97,11 +140,11 @@ fn pointer(root: &str, path: &serde_path_to_error::Path) -> String {
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         if !has_type(request.headers(), &["application/json"]) {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        let bytes = bytes(request, state, JSON_LIMIT_BYTES).await?;
+        let bytes = bytes(request, JSON_LIMIT_BYTES).await?;
         json(&bytes, "").map(Self)
     }
 }
@@ -109,11 +152,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
 impl<S: Send + Sync> FromRequest<S> for Csv {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         if !has_type(request.headers(), &["text/csv"]) {
             return Err(Problem::unsupported_media_type("text/csv"));
         }
-        bytes(request, state, CSV_LIMIT_BYTES).await.map(Self)
+        bytes(request, CSV_LIMIT_BYTES).await.map(Self)
     }
 }
 
@@ -182,5 +225,6 @@ mod tests {
         let problem = json::<Outer>(br#"{"plan":{"#, "").unwrap_err();
         assert_eq!((problem.status, problem.code.as_ref()), (400, "json_unreadable"));
         assert_eq!(json::<Outer>(br#"{"plan":{"hosts":4}} x"#, "").unwrap_err().status, 400);
+        assert_eq!(json::<Outer>(br#"[{"hosts":4}]"#, "").unwrap_err().status, 422);
     }
 }

@@ -97,6 +97,12 @@ fn complete(operation: &mut Operation, guarded: bool) {
     add("403", "Refused for a foreign host name or origin.");
     add("500", "The service failed; the log says why.");
     for (status, response) in responses.iter_mut() {
+        // What a stream carries is said in words: this version of OpenAPI cannot describe events.
+        if let RefOr::T(response) = response
+            && let Some(content) = response.content.get_mut("text/event-stream")
+        {
+            *content = RefOr::T(ContentBuilder::new().build());
+        }
         let is_error = status.starts_with('4') || status.starts_with('5');
         if let RefOr::T(response) = response
             && is_error

@@ -20,8 +20,10 @@ use crate::store::Fault;
 #[serde(deny_unknown_fields)]
 pub struct OptionsBody {
     /// Load and growth.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     pub demand: Option<DemandBody>,
     /// Platform, failure, headroom, limits.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     pub plan: Option<PlanBody>,
 }
 
@@ -116,6 +118,7 @@ pub struct PlanBody {
     #[schema(max_length = 100)]
     pub gateway: Option<String>,
     /// Ceilings of an array of your own, for the platform `generic-array`.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     pub array: Option<ArrayBody>,
     /// Seed of the simulation.
     #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64, example = 1)]

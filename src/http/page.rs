@@ -12,7 +12,18 @@ const DEFAULT_LIMIT: u32 = 100;
 /// Most entries of a page.
 const HIGHEST_LIMIT: u32 = 1000;
 
-/// Which page.
+/// Which page of a list that is ordered by id.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct NewestQuery {
+    /// Entries of the page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+    /// `next` of the page before.
+    pub after: Option<Uuid>,
+}
+
+/// Which page of a list that is ordered by position.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
@@ -20,8 +31,8 @@ pub struct PageQuery {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
     /// `next` of the page before.
-    #[param(max_length = 36)]
-    after: Option<String>,
+    #[param(minimum = 0, maximum = 4_294_967_295_i64)]
+    pub after: Option<u32>,
 }
 
 /// One page of a list.
@@ -35,34 +46,25 @@ pub struct PageBody<T> {
     pub next: Option<String>,
 }
 
+impl NewestQuery {
+    /// Entries of the page.
+    pub fn limit(&self) -> Result<u32, Problem> {
+        limit(self.limit)
+    }
+}
+
 impl PageQuery {
     /// Entries of the page.
     pub fn limit(&self) -> Result<u32, Problem> {
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if (1..=HIGHEST_LIMIT).contains(&limit) {
-            return Ok(limit);
-        }
-        Err(Problem::unreadable("query_unreadable", format!("limit is {limit}"))
-            .at("limit", format!("expected 1 to {HIGHEST_LIMIT}")))
+        limit(self.limit)
     }
+}
 
-    /// Position in a list that is ordered by id.
-    pub fn after_id(&self) -> Result<Option<Uuid>, Problem> {
-        self.after(|text| Uuid::try_parse(text).ok())
+fn limit(asked: Option<u32>) -> Result<u32, Problem> {
+    let limit = asked.unwrap_or(DEFAULT_LIMIT);
+    if (1..=HIGHEST_LIMIT).contains(&limit) {
+        return Ok(limit);
     }
-
-    /// Position in a list that is ordered by number.
-    pub fn after_position(&self) -> Result<Option<u64>, Problem> {
-        self.after(|text| text.parse().ok())
-    }
-
-    fn after<T>(&self, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Problem> {
-        match self.after.as_deref() {
-            None | Some("") => Ok(None),
-            Some(text) => read(text).map(Some).ok_or_else(|| {
-                Problem::unreadable("query_unreadable", "after is no position of this list")
-                    .at("after", "expected the value next of the page before")
-            }),
-        }
-    }
+    Err(Problem::unreadable("query_unreadable", format!("limit is {limit}"))
+        .at("limit", format!("expected 1 to {HIGHEST_LIMIT}")))
 }

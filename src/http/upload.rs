@@ -10,6 +10,9 @@ use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempPath;
 use tokio::io::AsyncWriteExt as _;
+use utoipa::openapi::schema::{
+    ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
+};
 
 use super::App;
 use super::extract::has_type;
@@ -31,6 +34,20 @@ const DISCARD_BYTES: u64 = 1 << 30;
 
 /// How long that may take.
 const DISCARD_TIME: Duration = Duration::from_secs(60);
+
+/// How files of a form are described.
+pub fn files() -> Schema {
+    ArrayBuilder::new()
+        .items(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))),
+        )
+        .min_items(Some(1))
+        .max_items(Some(MOST_FILES))
+        .build()
+        .into()
+}
 
 /// What was received.
 pub struct Upload {

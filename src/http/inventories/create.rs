@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
+use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -12,17 +13,18 @@ use super::accepted;
 use super::body::InventoryBody;
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::upload::{Received, receive};
+use crate::http::upload::{Received, files, receive};
 use crate::jobs::queued;
 use crate::store::{BlobStore, Created, FileRecord, InventoryRecord, JobKind, StoreError};
 
 /// Files.
-#[derive(ToSchema)]
+#[derive(ToSchema, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the form; the parts are read as they come")]
 pub struct InventoryForm {
     /// Exports: xlsx, xls, csv or zip, several parts for several files.
-    #[schema(content_media_type = "application/octet-stream", min_items = 1, max_items = 512)]
-    file: Vec<Vec<u8>>,
+    #[schema(schema_with = files)]
+    file: Vec<String>,
 }
 
 /// Upload an inventory
@@ -31,7 +33,7 @@ pub struct InventoryForm {
 /// a repeated request count once.
 #[utoipa::path(
     post, path = "/api/v1/inventories", tag = "inventories",
-    params(("Idempotency-Key" = Option<String>, Header, max_length = 200,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 200, pattern = "^[!-~]+$",
         description = "Any text of your own; the same key with the same files counts once.")),
     request_body(content = InventoryForm, content_type = "multipart/form-data"),
     responses(

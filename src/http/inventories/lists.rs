@@ -17,7 +17,8 @@ pub async fn page<T: DeserializeOwned>(
     query: &PageQuery,
 ) -> Result<Json<PageBody<T>>, Problem> {
     read_already(app, inventory).await?;
-    let found = app.store.items(inventory, kind, query.after_position()?, query.limit()?).await?;
+    let found =
+        app.store.items(inventory, kind, query.after.map(u64::from), query.limit()?).await?;
     let items =
         found.items.iter().map(|text| serde_json::from_str(text)).collect::<Result<Vec<T>, _>>()?;
     Ok(Json(PageBody { items, next: found.next }))

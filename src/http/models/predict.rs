@@ -18,6 +18,7 @@ const MOST: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct PredictRequest {
     /// The configurations.
+    #[serde(deserialize_with = "crate::http::extract::objects")]
     #[schema(min_items = 1, max_items = 1000)]
     configurations: Vec<ConfigurationBody>,
 }

@@ -36,7 +36,7 @@ pub struct PlanFromInventory {
     /// The inventory; it need not be read yet.
     inventory_id: Uuid,
     /// Options.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     options: Option<OptionsBody>,
 }
 
@@ -45,9 +45,10 @@ pub struct PlanFromInventory {
 #[serde(deny_unknown_fields)]
 pub struct PlanFromAverages {
     /// Fleet averages.
+    #[serde(deserialize_with = "crate::http::extract::object")]
     averages: AveragesBody,
     /// Options.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     options: Option<OptionsBody>,
 }
 
@@ -57,7 +58,7 @@ pub struct PlanFromAverages {
 /// once.
 #[utoipa::path(
     post, path = "/api/v1/plans", tag = "plans",
-    params(("Idempotency-Key" = Option<String>, Header, max_length = 200,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 200, pattern = "^[!-~]+$",
         description = "Any text of your own; the same key with the same body counts once.")),
     request_body(content = PlanRequest),
     responses(

@@ -13,7 +13,7 @@ use crate::http::extract::{Query, json};
 use crate::http::negotiate::{ReportFormat, report_format};
 use crate::http::options::{AveragesBody, DemandBody, OptionsBody, PlanBody};
 use crate::http::problem::Problem;
-use crate::http::upload::receive;
+use crate::http::upload::{files, receive};
 
 /// Which format.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -25,13 +25,15 @@ pub struct FormatQuery {
 }
 
 /// Files and options.
-#[derive(ToSchema)]
+#[derive(ToSchema, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the form; the parts are read as they come")]
 pub struct ReportForm {
     /// Exports: xlsx, xls, csv or zip, several parts for several files. May be left out when the
     /// options hold averages.
-    #[schema(content_media_type = "application/octet-stream", max_items = 512)]
-    file: Option<Vec<Vec<u8>>>,
+    #[serde(default)]
+    #[schema(schema_with = files)]
+    file: Vec<String>,
     /// Options as JSON.
     options: Option<ReportOptionsBody>,
 }
@@ -41,10 +43,13 @@ pub struct ReportForm {
 #[serde(deny_unknown_fields)]
 pub struct ReportOptionsBody {
     /// Fleet averages, in place of files.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     averages: Option<AveragesBody>,
     /// Load and growth.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     demand: Option<DemandBody>,
     /// Platform, failure, headroom, limits.
+    #[serde(default, deserialize_with = "crate::http::extract::optional_object")]
     plan: Option<PlanBody>,
 }
 
