@@ -368,7 +368,8 @@ fn margin_of(
     }
 }
 
-/// Whether a cheaper plan, or as cheap a one with fewer datastores, would hold.
+/// Whether a cheaper tier would hold, or as cheap a plan with fewer datastores or a smaller pool. A
+/// little less throughput bought on the same tier is no other plan.
 fn smaller_would_do(scenario: &Scenario<'_>, carry: &mut Carry<'_>, shape: &Shape<'_>) -> bool {
     // Counts above the plan's own matter only for price, which they never lower.
     let mut fewer = scenario.clone();
@@ -379,7 +380,11 @@ fn smaller_would_do(scenario: &Scenario<'_>, carry: &mut Carry<'_>, shape: &Shap
     }
     let price = |shape: &Shape<'_>| shape.monthly.as_ref().map_or(0.0, |money| money.amount);
     let (now, then) = (price(shape), price(&choice.shape));
-    then < now - 0.5 || (then <= now + 0.5 && choice.shape.datastores < shape.datastores)
+    let other_tier = choice.shape.offer.tier.id != shape.offer.tier.id;
+    (other_tier && then < now - 0.5)
+        || (then <= now + 0.5
+            && (choice.shape.datastores < shape.datastores
+                || choice.shape.pool_gib < shape.pool_gib - 0.5))
 }
 
 /// Value between `from`, where the test is false, and `end` at which it turns true; `None` when it

@@ -135,8 +135,7 @@ impl Scenario<'_> {
         let volume_min = value(&limits.volume_min_gib).unwrap_or(1.0);
         let volume_needed = (capacity_gib / count)
             .max(need.smallest_volume_gib())
-            .max(volume_min)
-            .ceil();
+            .max(volume_min);
         let volume_max = value(&limits.volume_max_gib);
         if let Some(most) = volume_max.filter(|most| volume_needed > *most) {
             violations.push(Violation {
@@ -150,11 +149,14 @@ impl Scenario<'_> {
                 ratio: volume_needed / most,
             });
         }
-        let volume_size = volume_max.map_or(volume_needed, |most| volume_needed.min(most));
+        let volume_share = volume_max.map_or(volume_needed, |most| volume_needed.min(most));
 
         let throughput = need.throttled_mibps();
         let step_gib = value(&limits.pool_step_tib).map(|tib| tib * 1024.0);
-        let for_capacity = round_up(volume_size * count, step_gib);
+        let for_capacity = match step_gib {
+            Some(_) => round_up(volume_share * count, step_gib),
+            None => volume_share.ceil() * count,
+        };
         let mut provisioned_mibps = None;
         let (mut pool_gib, sized_by) = match offer.tier.throughput {
             TierThroughput::WithSize { mibps_per_tib } => {
@@ -183,10 +185,11 @@ impl Scenario<'_> {
         if let Some(least) = value(&limits.pool_min_tib) {
             pool_gib = pool_gib.max(least * 1024.0);
         }
-        // The pool is billed whole, so the datastores share all of it.
-        let mut size_gib = volume_size;
+        // The pool is billed whole, so the datastores share all of it, in whole GiB: each may be
+        // short of its share by less than one.
+        let mut size_gib = volume_share.ceil();
         if let Some(step) = step_gib {
-            size_gib = self.share(pool_gib, count, volume_max, volume_size);
+            size_gib = share(pool_gib, count, volume_max);
             // Whole GiB may leave automatic shares a trace short of what the load needs.
             if offer.qos == "auto"
                 && let TierThroughput::WithSize { mibps_per_tib } = offer.tier.throughput
@@ -196,7 +199,7 @@ impl Scenario<'_> {
                 && volume_max.is_none_or(|most| size_gib < most)
             {
                 pool_gib += step;
-                size_gib = self.share(pool_gib, count, volume_max, volume_size);
+                size_gib = share(pool_gib, count, volume_max);
             }
         }
         let cap_mibps = self.tier_cap(&offer, count, size_gib, pool_gib, provisioned_mibps);
@@ -231,11 +234,6 @@ impl Scenario<'_> {
 
     fn imbalance_for(&self, qos: &str) -> f64 {
         if qos == "auto" { self.imbalance } else { 1.0 }
-    }
-
-    fn share(&self, pool_gib: f64, count: f64, most: Option<f64>, least: f64) -> f64 {
-        let share = (pool_gib / count).floor().max(least);
-        most.map_or(share, |most| share.min(most))
     }
 
     fn tier_cap(
@@ -378,6 +376,12 @@ impl Scenario<'_> {
 /// The figure of a fact.
 pub(crate) fn value(fact: &Option<Fact>) -> Option<f64> {
     fact.as_ref().map(|fact| fact.value)
+}
+
+/// Whole GiB that each of `count` datastores gets of a pool.
+fn share(pool_gib: f64, count: f64, most: Option<f64>) -> f64 {
+    let share = (pool_gib / count).floor();
+    most.map_or(share, |most| share.min(most))
 }
 
 /// Up to the next step; without steps, to whole GiB. A thousandth of a GiB is rounding, not need.

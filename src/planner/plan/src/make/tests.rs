@@ -16,29 +16,73 @@ fn plan(demand: &Demand, options: &PlanOptions) -> Plan {
     make_plan(&inventory(), demand, &Catalog::built_in().unwrap(), None, options).unwrap()
 }
 
-/// The worked example of the model's description (docs/models.md): at 95 % on four hosts without a
-/// failure two datastores carry 250,000 IOPS and do not carry 300,000, for which four do.
+/// Limits and exponent of the worked example in docs/models.md.
+fn described() -> Model {
+    let mut model = Model::from_ceilings(&StatedCeilings {
+        id: "described".to_owned(),
+        title: "As described".to_owned(),
+        ceilings: vec![
+            (Quantity::Iops, Resource::Flow, 73_800.0),
+            (Quantity::Iops, Resource::Host, 201_000.0),
+            (Quantity::Iops, Resource::Volume, 158_000.0),
+            (Quantity::Iops, Resource::Pool, 469_000.0),
+            (Quantity::Throughput, Resource::Flow, 1_797.0),
+            (Quantity::Throughput, Resource::Pool, 9_946.0),
+        ],
+        iops_block_kib: 8.0,
+        throughput_block_kib: 64.0,
+        unloaded_ms: None,
+        relative_sd: 0.09,
+        grade: EvidenceGrade::C,
+        source: "docs/models.md".to_owned(),
+    });
+    model.exponent.value = 5.36;
+    model
+}
+
+/// The worked example: at 95 % on four hosts without a failure two datastores carry 250,000 IOPS
+/// and do not carry 300,000, for which four do.
 #[test]
 fn two_datastores_carry_250_thousand_and_four_carry_300_thousand() {
-    let alone = PlanOptions { hosts_lost: 0, headroom_pct: 0.0, ..options() };
-    let small = plan(&demand(250_000.0, 500.0, 45.0, 200), &alone);
+    let alone = PlanOptions {
+        hosts_lost: 0,
+        headroom_pct: 0.0,
+        tier: Some("ultra".to_owned()),
+        ..options()
+    };
+    let catalog = Catalog::built_in().unwrap();
+    let ask = |iops: f64| {
+        let load = demand(iops, 500.0, 45.0, 200);
+        make_plan(&inventory(), &load, &catalog, Some(&described()), &alone).unwrap()
+    };
+    let small = ask(250_000.0);
     assert!(small.feasible);
     assert_eq!(small.datastores, 2, "{:?}", small.frontier[1].iops);
-    let large = plan(&demand(300_000.0, 500.0, 45.0, 200), &alone);
+    let large = ask(300_000.0);
     assert!(!large.frontier[1].feasible);
     assert!(large.frontier[3].feasible);
     assert!((3..=4).contains(&large.datastores));
-    // Published 5th percentiles of the example, thousand IOPS: 137, 263, 366 at 1, 2, 4.
-    for (datastores, published) in [(1, 137.0), (2, 263.0), (4, 366.0)] {
-        let p05 = large.frontier[datastores - 1].iops.p05 / 1_000.0;
-        assert!((p05 / published - 1.0).abs() < 0.10, "{datastores}: {p05} against {published}");
+}
+
+/// The model that comes with the program against the published 5th percentile and median of the
+/// same example, thousand IOPS on four hosts.
+#[test]
+fn the_shipped_model_reproduces_the_published_table() {
+    let alone = PlanOptions { hosts_lost: 0, tier: Some("ultra".to_owned()), ..options() };
+    let plan = plan(&demand(100_000.0, 500.0, 45.0, 200), &alone);
+    for (datastores, p05, median) in [(1, 137.0, 159.0), (2, 263.0, 306.0), (4, 366.0, 454.0)] {
+        let ours = &plan.frontier[datastores - 1].iops;
+        for (ours, published) in [(ours.p05, p05), (ours.median, median)] {
+            let off = ours / 1_000.0 / published - 1.0;
+            assert!(off.abs() < 0.12, "{datastores}: {ours} against {published} thousand");
+        }
     }
 }
 
 #[test]
 fn a_lost_host_is_tested_and_not_scaled() {
     let load = demand(100_000.0, 500.0, 45.0, 200);
-    let plan = plan(&load, &options());
+    let plan = plan(&load, &PlanOptions { tier: Some("ultra".to_owned()), ..options() });
     let four = &plan.frontier[3];
     // Three of four hosts carry more than three quarters: the pool is not lost.
     assert!(four.iops.median > 0.80 * four.iops.median_no_failure);
@@ -111,7 +155,11 @@ fn all_hosts_lost_is_said_and_not_computed() {
 #[test]
 fn a_slow_gateway_caps_and_binds() {
     let load = demand(10_000.0, 150.0, 20.0, 100);
-    let options = PlanOptions { gateway: Some("high-performance".to_owned()), ..options() };
+    let options = PlanOptions {
+        gateway: Some("high-performance".to_owned()),
+        tier: Some("standard".to_owned()),
+        ..options()
+    };
     let plan = plan(&load, &options);
     // 2,000 Mbit/s are 238.4 MiB/s.
     assert!((plan.frontier[0].mibps.hard_cap.unwrap() - 238.4).abs() < 0.1);
@@ -178,14 +226,17 @@ fn the_flip_values_flip() {
     let whole = find("Load in all");
     assert!(whole.margin_low_pct > whole.margin_high_pct);
     let fails = whole.fails_at.unwrap();
-    let same = |plan: &Plan, other: &Plan| {
-        (plan.tier.clone(), plan.datastores) == (other.tier.clone(), other.datastores)
-    };
     let point = |percent: f64| scaled(percent).frontier[plan.datastores as usize - 1].clone();
-    assert!(point(fails - 0.5).iops.probability >= 0.95 || plan.tier == "flexible");
+    if plan.tier == "flexible" {
+        // Throughput is bought to the need: any more load needs more of it.
+        assert!((100.0..101.0).contains(&fails), "{fails}");
+    } else {
+        assert!(point(fails - 0.5).iops.probability >= 0.95);
+    }
     if let Some(smaller) = whole.smaller_at {
-        assert!(!same(&scaled(smaller - 0.5), &plan));
-        assert!(same(&scaled(smaller + 0.5), &plan));
+        let what = |plan: &Plan| (plan.tier.clone(), plan.datastores, plan.pool_size_gib.0);
+        assert_ne!(what(&scaled(smaller - 0.5)), what(&plan));
+        assert_eq!(what(&scaled(smaller + 0.5)), what(&plan));
     }
     let headroom = find("Headroom");
     assert!(headroom.fails_at.is_none_or(|at| at > 20.0));
@@ -220,13 +271,19 @@ proptest! {
         tib in 1.0..300.0_f64,
         hosts in 3_u32..12,
     ) {
-        let options = PlanOptions { hosts: Some(hosts), tier: Some("ultra".to_owned()), ..options() };
+        let options = PlanOptions {
+            hosts: Some(hosts),
+            tier: Some("ultra".to_owned()),
+            qos: Some("manual".to_owned()),
+            ..options()
+        };
         let plan = plan(&demand(iops, mibps, tib, 300), &options);
         for pair in plan.frontier.windows(2) {
-            prop_assert!(pair[1].iops.p05 >= pair[0].iops.p05 * (1.0 - 1e-9)
-                || pair[1].pool_size_gib.0 < pair[0].pool_size_gib.0);
-            prop_assert!(pair[1].iops.median >= pair[0].iops.median * (1.0 - 1e-9)
-                || pair[1].pool_size_gib.0 < pair[0].pool_size_gib.0);
+            for (more, fewer) in [(&pair[1].iops, &pair[0].iops), (&pair[1].mibps, &pair[0].mibps)] {
+                prop_assert!(more.p05 >= fewer.p05 * (1.0 - 1e-9));
+                prop_assert!(more.median >= fewer.median * (1.0 - 1e-9));
+                prop_assert!(more.p95 >= fewer.p95 * (1.0 - 1e-9));
+            }
         }
     }
 
@@ -248,7 +305,7 @@ proptest! {
             prop_assert!(chosen.pool_size_gib.0 <= 2_048.0 * 1024.0);
             prop_assert!((chosen.pool_size_gib.0 / 1024.0).fract() == 0.0);
             prop_assert!(
-                size * f64::from(chosen.datastores) >= chosen.needed_capacity_gib.0 - 1.0
+                size * f64::from(chosen.datastores) >= chosen.needed_capacity_gib.0 - f64::from(chosen.datastores)
             );
             prop_assert!(point.iops.at_certainty >= chosen.needed_iops.0);
             prop_assert!(point.mibps.at_certainty >= chosen.needed_mibps.0);
@@ -284,6 +341,5 @@ fn a_plan_for_five_thousand_machines_takes_well_under_a_second() {
     let plan = plan(&load, &options());
     let taken = start.elapsed();
     assert!(taken.as_millis() < 1_000, "{taken:?}");
-    assert_eq!(plan.binding_quantity, plan.binding_quantity);
-    let _ = Quantity::Iops;
+    assert_eq!(plan.placements.len(), 5_000);
 }
