@@ -1,0 +1,66 @@
+//! The borders between the crates: data flows one way, heavy libraries have one home.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Crate, its folder, and the workspace crates it may depend on.
+const ALLOWED: [(&str, &str, &[&str]); 9] = [
+    ("units", "src/units", &[]),
+    ("ingest", "src/planner/ingest", &["units"]),
+    ("inventory", "src/planner/inventory", &["units", "ingest"]),
+    ("demand", "src/planner/demand", &["units", "ingest", "inventory"]),
+    ("model", "src/planner/model", &["units"]),
+    ("plan", "src/planner/plan", &["units", "ingest", "inventory", "demand", "model"]),
+    ("report", "src/planner/report", &["units", "ingest", "inventory", "demand", "model", "plan"]),
+    (
+        "planner",
+        "src/planner",
+        &["units", "ingest", "inventory", "demand", "model", "plan", "report"],
+    ),
+    (
+        "root",
+        ".",
+        &["units", "ingest", "inventory", "demand", "model", "plan", "report", "planner"],
+    ),
+];
+
+/// Heavy libraries and the one crate that may link each.
+const HOMES: [(&str, &str); 6] = [
+    ("calamine", "ingest"),
+    ("polars", "inventory"),
+    ("plotters", "report"),
+    ("rust_xlsxwriter", "report"),
+    ("axum", "root"),
+    ("sqlx", "root"),
+];
+
+fn dependencies(folder: &str) -> BTreeSet<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let manifest: toml::Table = text.parse().unwrap();
+    manifest["dependencies"].as_table().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn data_flows_one_way() {
+    for (name, folder, allowed) in ALLOWED {
+        for dependency in dependencies(folder) {
+            if let Some(stage) = dependency.strip_prefix("plimsoll-") {
+                assert!(allowed.contains(&stage), "{name} may not depend on {stage}");
+            }
+        }
+    }
+}
+
+#[test]
+fn heavy_libraries_have_one_home() {
+    for (library, home) in HOMES {
+        for (name, folder, _) in ALLOWED {
+            assert_eq!(
+                dependencies(folder).contains(library),
+                name == home,
+                "{library} belongs to {home} alone; {name} is wrong"
+            );
+        }
+    }
+}
