@@ -85,7 +85,7 @@ pub(crate) fn list(
             "percentile-of-sum",
             "the planned load is the 95th percentile of the sum over VMs, not a sum of percentiles",
             method.to_owned(),
-            "docs of the demand stage",
+            "VMs do not peak at one moment: percentiles of single VMs do not add up",
             EvidenceGrade::D,
         );
         add(

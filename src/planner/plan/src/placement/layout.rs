@@ -1,9 +1,9 @@
 //! Every VM of a demand on the planned datastores.
 //!
 //! What adds up on a datastore is, of each VM, its space at the horizon with the snapshot reserve,
-//! and its mean load times the ratio of the 95th percentile to the mean for a datastore's share of
-//! the fleet: percentiles of single VMs are never added. The percentile shown for each datastore is
-//! then computed anew from the VMs that are on it.
+//! and what one VM more of its class adds to the 95th percentile of a datastore's share of the fleet:
+//! percentiles of single VMs are never added. The percentile shown for each datastore is then
+//! computed anew from the VMs that are on it.
 
 use plimsoll_demand::Demand;
 use plimsoll_inventory::{DatastoreId, Inventory, VmId};
@@ -13,8 +13,8 @@ use super::{BinLimits, DIMENSION_NAMES, Item, PlaceOptions, PlacementResult, Unp
 use crate::types::{Placement, PlannedDatastore};
 use crate::words::{plain, size};
 
-/// Steps in which the slack of a datastore is given up when VMs do not fit beside it.
-const SLACK_STEPS: u32 = 4;
+/// Shares of the slack asked for that are tried in turn when VMs do not fit beside all of it.
+const SLACK_KEPT: [f64; 8] = [1.0, 0.975, 0.95, 0.9, 0.8, 0.6, 0.3, 0.0];
 
 /// What is planned, and what one datastore may carry.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,12 +105,16 @@ fn place_with_slack(
     limits: &LayoutLimits,
     options: &PlaceOptions,
 ) -> (PlacementResult, f64) {
+    // No limit is a number far out of reach, so that loads are still evened out.
+    let far = |load: fn(&Item) -> f64| items.iter().map(load).sum::<f64>().max(1.0) * 1e3;
+    let iops = limits.iops.map_or_else(|| far(|item| item.iops), |rate| rate.0);
+    let mibps = limits.mibps.map_or_else(|| far(|item| item.mibps), |rate| rate.0);
     let mut best: Option<(PlacementResult, f64)> = None;
-    for step in 0..=SLACK_STEPS {
-        let slack_pct = limits.slack_pct * f64::from(SLACK_STEPS - step) / f64::from(SLACK_STEPS);
+    for kept in SLACK_KEPT {
+        let slack_pct = limits.slack_pct * kept;
         let bins = BinLimits {
-            iops: limits.iops.map_or(f64::INFINITY, |rate| rate.0),
-            mibps: limits.mibps.map_or(f64::INFINITY, |rate| rate.0),
+            iops,
+            mibps,
             gib: limits.size.0 * (1.0 - slack_pct / 100.0),
             vms: limits.max_vms.map_or(f64::INFINITY, f64::from),
         };
@@ -163,14 +167,17 @@ fn items(
 ) -> Vec<Item> {
     let growth = ratio(demand.used_horizon.0, demand.used_today.0);
     let reserve = 1.0 - limits.snapshot_reserve_pct / 100.0;
-    let (iops, mibps) = peak_over_mean(demand, limits.datastores);
+    let added = added_by_class(demand, limits.datastores);
     candidates
         .iter()
         .map(|&index| {
             let vm = &demand.vms[index];
+            let loads = vm.iops_mean.0 > 0.0 || vm.mibps_mean.0 > 0.0;
+            let (iops, mibps) =
+                added.get(vm.class.0 as usize).copied().filter(|_| loads).unwrap_or_default();
             Item {
-                iops: vm.iops_mean.0 * iops,
-                mibps: vm.mibps_mean.0 * mibps,
+                iops,
+                mibps,
                 gib: vm.used.gib().0 * growth / reserve,
                 home: home_of(inventory, vm.vm).map(|home| home.0),
             }
@@ -178,31 +185,31 @@ fn items(
         .collect()
 }
 
-/// 95th percentile at the horizon over today's mean, for one datastore's share of the fleet.
-fn peak_over_mean(demand: &Demand, datastores: u32) -> (f64, f64) {
-    let share: Vec<u64> = demand
+/// What a VM of each class adds to the 95th percentile at the horizon of a datastore that holds its
+/// share of the fleet: IOPS and MiB/s, scaled so that the share adds up to its percentile. A class
+/// of few heavy VMs adds more than its mean.
+fn added_by_class(demand: &Demand, datastores: u32) -> Vec<(f64, f64)> {
+    let mut share: Vec<u64> = demand
         .classes
         .iter()
         .map(|class| class.vms.div_ceil(u64::from(datastores.max(1))))
         .collect();
-    let (iops, mibps) = demand.p95_of(&share);
+    let whole = demand.p95_of(&share);
+    let mut added = Vec::with_capacity(share.len());
+    for class in 0..share.len() {
+        share[class] += 1;
+        let more = demand.p95_of(&share);
+        share[class] -= 1;
+        added.push((more.0.0 - whole.0.0, more.1.0 - whole.1.0));
+    }
     #[expect(clippy::cast_precision_loss, reason = "numbers of VMs stay far below 2^53")]
-    let mean = |load: fn(&plimsoll_demand::Class) -> plimsoll_demand::Lognormal| -> f64 {
-        demand
-            .classes
-            .iter()
-            .zip(&share)
-            .map(|(class, &vms)| {
-                let of = load(class);
-                of.median * (of.shape * of.shape / 2.0).exp() * vms as f64
-            })
-            .sum()
+    let sum = |part: fn(&(f64, f64)) -> f64| -> f64 {
+        added.iter().zip(&share).map(|(added, &vms)| part(added) * vms as f64).sum()
     };
     let growth = load_growth(demand);
-    (
-        ratio(iops.0, mean(|class| class.iops)) * growth,
-        ratio(mibps.0, mean(|class| class.mibps)) * growth,
-    )
+    let iops = ratio(whole.0.0, sum(|added| added.0)) * growth;
+    let mibps = ratio(whole.1.0, sum(|added| added.1)) * growth;
+    added.into_iter().map(|added| (added.0 * iops, added.1 * mibps)).collect()
 }
 
 fn load_growth(demand: &Demand) -> f64 {
