@@ -70,7 +70,7 @@ fn whole_from_f64(number: f64) -> Number<u64> {
     if number == -1.0 {
         return Number::Unlimited;
     }
-    if !number.is_finite() || number < 0.0 || number > LARGEST_EXACT {
+    if !(0.0..=LARGEST_EXACT).contains(&number) {
         return Number::Unreadable;
     }
     let rounded = number.round();

@@ -45,7 +45,7 @@ pub(crate) fn redact(text: &str) -> (Cow<'_, str>, bool) {
 
 /// `password=x`, `pwd: x`, `token "x"`, `Authorization: Bearer x`.
 fn redact_marked(text: &str) -> (Cow<'_, str>, bool) {
-    if !text.contains([':', '=']) && !contains_ignore_case(text, "bearer ") {
+    if !text.contains([':', '=', '：']) && !contains_ignore_case(text, "bearer ") {
         return (Cow::Borrowed(text), false);
     }
     let lower = fold(text);
@@ -213,6 +213,7 @@ mod tests {
         for (text, expected) in [
             ("root password=Passw0rd! see wiki", "root password=[redacted] see wiki"),
             ("pwd: hunter2", "pwd: [redacted]"),
+            ("パスワード：ひみつ", "パスワード：[redacted]"),
             ("Passwort: geheim, Etage 3", "Passwort: [redacted], Etage 3"),
             ("API Key = abc123", "API Key = [redacted]"),
             ("token=\"a b c\" ok", "token=\"[redacted]\" ok"),

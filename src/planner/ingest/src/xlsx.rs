@@ -6,6 +6,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use calamine::{DataRef, Reader, SheetVisible, Xlsx, XlsxError};
 
@@ -99,45 +101,120 @@ impl Book for Workbook {
         sink: &mut dyn Sink,
         tick: &mut Tick<'_>,
     ) -> Result<(), SheetFault> {
-        /// Cells between two ticks: some milliseconds.
-        const TICK: u32 = 16_384;
         self.gauge.arm(self.limits.barren_bytes);
-        let gauge = Arc::clone(&self.gauge);
-        let limits = self.limits;
         let name = self.sheets.get(at).map_or("", |sheet| sheet.name.as_str());
-        let read = catch_unwind(AssertUnwindSafe(|| -> Result<bool, XlsxError> {
-            let mut cells = self.xlsx.worksheet_cells_reader(name)?;
-            let mut until_tick = TICK;
-            while let Some(cell) = cells.next_cell()? {
-                let value = cell.get_value();
-                if !matches!(value, DataRef::Empty) {
-                    let (row, column) = cell.get_position();
-                    if row < limits.rows && column < limits.columns {
-                        gauge.value();
-                    }
-                    if sink.wants(column) {
-                        sink.cell(row, column, Cell::from_ref(value));
-                        if sink.is_closed() {
-                            break;
-                        }
-                    }
-                }
-                until_tick -= 1;
-                if until_tick == 0 {
-                    until_tick = TICK;
-                    if !tick(sink, gauge.total()) {
-                        return Ok(false);
-                    }
-                }
-            }
-            Ok(true)
-        }));
-        match read {
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(SheetFault::Cancelled),
+        let (xlsx, gauge, limits) = (&mut self.xlsx, self.gauge.as_ref(), &self.limits);
+        let unwanted = ColumnMask::default();
+        let (is_cancelled, parsed) = std::thread::scope(|scope| {
+            let (sender, batches) = sync_channel(BATCHES_AHEAD);
+            let mask = &unwanted;
+            let parser = scope.spawn(move || parse(xlsx, name, gauge, limits, mask, &sender));
+            let is_cancelled =
+                drain(batches, sink, &unwanted, limits, &mut |sink| tick(sink, gauge.total()));
+            (is_cancelled, parser.join())
+        });
+        match parsed {
+            _ if is_cancelled => Err(SheetFault::Cancelled),
+            Ok(Ok(())) => Ok(()),
             Ok(Err(_)) if self.gauge.ran_dry() => Err(SheetFault::Barren),
             Ok(Err(error)) => Err(SheetFault::Unreadable(error.to_string())),
             Err(_) => Err(SheetFault::Unreadable("its cells contradict the format".to_owned())),
         }
+    }
+}
+
+/// Cells handed over at a time, and batches in flight.
+const BATCH: usize = 2048;
+const BATCHES_AHEAD: usize = 8;
+
+type Batch<'a> = Vec<calamine::Cell<DataRef<'a>>>;
+
+/// Runs on a thread of its own: XML to cells, those of unused columns left out.
+fn parse<'a>(
+    xlsx: &'a mut Xlsx<Package>,
+    name: &str,
+    gauge: &Gauge,
+    limits: &Limits,
+    unwanted: &ColumnMask,
+    sender: &SyncSender<Batch<'a>>,
+) -> Result<(), XlsxError> {
+    let mut cells = xlsx.worksheet_cells_reader(name)?;
+    let mut batch = Vec::with_capacity(BATCH);
+    let ended = loop {
+        let cell = match cells.next_cell() {
+            Ok(Some(cell)) => cell,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        };
+        let (row, column) = cell.get_position();
+        if matches!(cell.get_value(), DataRef::Empty) {
+            continue;
+        }
+        if row < limits.rows && column < limits.columns {
+            gauge.value();
+            if unwanted.contains(column) {
+                continue;
+            }
+        }
+        batch.push(cell);
+        if batch.len() == BATCH
+            && sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH))).is_err()
+        {
+            // The sink needs nothing further.
+            return Ok(());
+        }
+    };
+    // What stands above a fault is still used.
+    let _ = sender.send(batch);
+    ended
+}
+
+/// Sends batches to the sink until it or the caller has enough; true when the caller asked to stop.
+fn drain(
+    batches: Receiver<Batch<'_>>,
+    sink: &mut dyn Sink,
+    unwanted: &ColumnMask,
+    limits: &Limits,
+    go_on: &mut dyn FnMut(&dyn Sink) -> bool,
+) -> bool {
+    let mut is_masked = false;
+    for batch in batches {
+        for cell in &batch {
+            let (row, column) = cell.get_position();
+            if sink.wants(column) {
+                sink.cell(row, column, Cell::from_ref(cell.get_value()));
+                if sink.is_closed() {
+                    return false;
+                }
+            }
+        }
+        if !is_masked && sink.is_header_known() {
+            is_masked = true;
+            for column in (0..limits.columns).filter(|column| !sink.wants(*column)) {
+                unwanted.insert(column);
+            }
+        }
+        if !go_on(sink) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Columns that the sink does not want, shared with the parsing thread. It only spares work: the sink
+/// leaves them out in any case.
+#[derive(Debug, Default)]
+struct ColumnMask([AtomicU64; 16]);
+
+impl ColumnMask {
+    fn insert(&self, column: u32) {
+        if let Some(word) = self.0.get(column as usize / 64) {
+            word.fetch_or(1 << (column % 64), Ordering::Relaxed);
+        }
+    }
+
+    fn contains(&self, column: u32) -> bool {
+        let word = self.0.get(column as usize / 64);
+        word.is_some_and(|word| word.load(Ordering::Relaxed) & (1 << (column % 64)) != 0)
     }
 }

@@ -1,21 +1,23 @@
 //! Reads all files of a run into one [`Export`].
 
+mod refuse;
+mod texts;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
 
 use sha2::{Digest, Sha256};
 
+use self::refuse::{check_minimum, no_tabs};
 use crate::book::{Book, Sheet, SheetFault};
 use crate::cell::Cell;
 use crate::columns::sink_for;
-use crate::delimited::{Records, dialect, filled_width};
-use crate::encoding::decode;
 use crate::error::{Error, ErrorCode};
 use crate::export::{Export, InputFile, SourceKind, TabSummary};
 use crate::headers;
 use crate::input::{Input, Observer, Progress, Source};
-use crate::leaves::{Leaves, TextFile, Unit};
+use crate::leaves::{Leaves, Unit};
 use crate::limits::Limits;
 use crate::problem::{Problem, Severity};
 use crate::recognise;
@@ -40,7 +42,8 @@ pub fn read(
     limits: &Limits,
     observer: &mut Observer<'_>,
 ) -> Result<Export, Error> {
-    let first = inputs.first().map(|input| input.name.clone()).unwrap_or_default();
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let names = names.join(", ");
     if inputs.is_empty() {
         return Err(Error::new(
             ErrorCode::Empty,
@@ -72,7 +75,7 @@ pub fn read(
         run.done_bytes += bytes;
     }
     let export = run.export;
-    check_minimum(&first, &export)?;
+    check_minimum(&names, &export)?;
     Ok(export)
 }
 
@@ -245,9 +248,23 @@ impl Run<'_, '_> {
             read.db_names += usize::from(db_names);
             read.display_names += usize::from(!db_names);
         }
+        let summary_tab = summary.tab.clone();
         read.tabs.push(summary);
         self.export.problems.append(problems);
-        self.export.redacted_secrets.extend(redacted);
+        if summary_tab == Tab::Info.name() {
+            self.export.redacted_secrets.extend(redacted);
+        } else if !redacted.is_empty() {
+            let rows = format!("{} rows", redacted.len());
+            self.note(
+                Severity::Warning,
+                "secret-redacted",
+                file,
+                &summary_tab,
+                &rows,
+                "free text without passwords, tokens and keys",
+                "they were taken out before the text was stored",
+            );
+        }
         store(&mut self.export);
         Ok(())
     }
@@ -348,162 +365,6 @@ impl Run<'_, '_> {
         }
         chosen
     }
-
-    fn read_texts(&mut self, unit: String, files: &[TextFile]) -> Result<(), Error> {
-        let mut hash = Sha256::new();
-        let mut bytes_total = 0_u64;
-        let mut read = Findings::default();
-        let mut inner_bytes = 0;
-        for file in files {
-            let bytes = file.content.bytes(&file.name, self.limits)?;
-            hash.update(&bytes);
-            bytes_total += bytes.len() as u64;
-            self.read_text(file, &bytes, inner_bytes, &mut read)?;
-            inner_bytes += bytes.len() as u64;
-        }
-        if read.tabs.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let name = if files.iter().any(|file| file.alone) { names.join(", ") } else { unit };
-        self.push_file(name, hex(&hash.finalize()), bytes_total, read);
-        Ok(())
-    }
-
-    fn read_text(
-        &mut self,
-        file: &TextFile,
-        bytes: &[u8],
-        inner_bytes: u64,
-        read: &mut Findings,
-    ) -> Result<(), Error> {
-        let name = &file.name;
-        let decoded = decode(bytes);
-        let head: String = decoded.text.chars().take(8 * 1024).collect();
-        if let Some(foreign) = recognise::text(&head) {
-            let error = foreign.error(name);
-            if file.alone {
-                return Err(error);
-            }
-            self.note(
-                Severity::Warning,
-                "file-ignored",
-                name,
-                "",
-                &error.message,
-                &error.expected,
-                "not read",
-            );
-            return Ok(());
-        }
-        let longest = self.limits.text_chars.saturating_mul(4);
-        let named = file.tab;
-        let mut dialect_found = dialect(&decoded.text, named, longest);
-        if named.is_some() && dialect_found.best.is_none() {
-            dialect_found = dialect(&decoded.text, None, longest);
-        }
-        let tab = named.or_else(|| {
-            dialect_found
-                .best
-                .filter(|(tab, score)| {
-                    *score >= TELLING_HEADERS || (*score >= 2 && *tab == Tab::Info)
-                })
-                .map(|(tab, _)| tab)
-        });
-        let Some(tab) = tab else {
-            if file.alone {
-                return Err(no_columns(name));
-            }
-            self.note(
-                Severity::Note,
-                "file-ignored",
-                name,
-                "",
-                "text without columns of RVTools",
-                "a tab of an RVTools export",
-                "not read",
-            );
-            return Ok(());
-        };
-        if decoded.guessed || decoded.has_errors {
-            let severity = if decoded.has_errors { Severity::Warning } else { Severity::Note };
-            self.note(
-                severity,
-                "encoding-inferred",
-                name,
-                tab.name(),
-                decoded.encoding.name(),
-                "UTF-8, or UTF-16 with a byte order mark",
-                if decoded.has_errors {
-                    "read in this encoding; some characters could not be read"
-                } else {
-                    "read in this encoding"
-                },
-            );
-        }
-        let mut sink = sink_for(self.place(tab, name, name, false));
-        let mut records = Records::new(&decoded.text, dialect_found.delimiter, longest);
-        let mut row = 0_u32;
-        let mut ragged = 0_u64;
-        let mut first_ragged = 0;
-        loop {
-            let Some(fields) = records.next_record() else { break };
-            let width = filled_width(fields);
-            if width > dialect_found.width && row > 0 && dialect_found.width > 0 {
-                ragged += 1;
-                if ragged == 1 {
-                    first_ragged = row + 1;
-                }
-            }
-            for (column, field) in fields.iter().enumerate().take(width) {
-                let column = u32::try_from(column).unwrap_or(u32::MAX);
-                if sink.wants(column) {
-                    sink.cell(row, column, Cell::text(field));
-                }
-            }
-            if sink.is_closed() {
-                break;
-            }
-            row = row.saturating_add(1);
-            if row % 1024 == 0 {
-                let at = records.offset() as u64;
-                if !self.tick(name, tab.name(), sink.rows(), inner_bytes + at) {
-                    return Err(Error::cancelled(name));
-                }
-            }
-        }
-        let stray = records.stray_quotes;
-        let problem = |code: &str, row, value: String, expected: &str, action: &str| Problem {
-            severity: Severity::Warning,
-            code: code.to_owned(),
-            file: name.clone(),
-            tab: tab.name().to_owned(),
-            row,
-            column: String::new(),
-            value,
-            expected: expected.to_owned(),
-            action: action.to_owned(),
-        };
-        if ragged > 0 {
-            sink.report(problem(
-                "row-ragged",
-                Some(first_ragged),
-                format!("{ragged} rows"),
-                &format!("at most the {} fields of the header", dialect_found.width),
-                "fields keep their place; those beyond the header were left out",
-            ));
-        }
-        if stray > 0 {
-            sink.report(problem(
-                "quote-stray",
-                None,
-                format!("{stray} quotes"),
-                "quotes in pairs",
-                "taken as part of the value",
-            ));
-        }
-        self.finish(name, sink, read)
-    }
 }
 
 /// The first texts of a sheet, for recognising what it is.
@@ -524,6 +385,10 @@ struct Peek {
 impl Sink for Peek {
     fn wants(&self, _column: u32) -> bool {
         true
+    }
+
+    fn is_header_known(&self) -> bool {
+        false
     }
 
     fn cell(&mut self, _row: u32, _column: u32, cell: Cell<'_>) {
@@ -578,74 +443,6 @@ fn unread(sheet: &str) -> TabSummary {
         TabName::Unknown => sheet.to_owned(),
     };
     TabSummary { tab, found_as: sheet.to_owned(), rows: 0, custom_columns: Vec::new(), used: false }
-}
-
-fn no_tabs(file: &str, sheets: &[String]) -> Error {
-    let listed: Vec<String> =
-        sheets.iter().take(8).map(|name| crate::secrets::shown(name)).collect();
-    Error::new(
-        ErrorCode::NotAnInventory,
-        file,
-        format!("a workbook without a tab of RVTools; its sheets: {}", listed.join(", ")),
-        "a sheet vInfo, vDisk or vDatastore with RVTools' columns",
-        "send the workbook that RVTools exported",
-    )
-}
-
-fn no_columns(file: &str) -> Error {
-    Error::new(
-        ErrorCode::NotAnInventory,
-        file,
-        "a text file without the columns of RVTools",
-        "a header row such as VM, Powerstate, Template or Name, Address, Capacity MiB, separated by \
-         comma, semicolon, tab or bar",
-        "send the CSV files that RVTools exported (RVTools_tabvInfo.csv and its siblings)",
-    )
-}
-
-/// Sizing needs VMs with a provisioned size, or datastores with a capacity and how full they are.
-fn check_minimum(file: &str, export: &Export) -> Result<(), Error> {
-    let named_vms = export.vms.iter().any(|vm| vm.vm.name.is_some() || vm.vm.id.is_some());
-    let sized_vms = export.vms.iter().any(|vm| vm.provisioned.is_some() || vm.in_use.is_some());
-    let sized_disks = export.disks.iter().any(|disk| disk.capacity.is_some());
-    let datastores = export.datastores.iter().any(|datastore| {
-        datastore.name.is_some()
-            && datastore.capacity.is_some()
-            && (datastore.in_use.is_some() || datastore.free.is_some())
-    });
-    if (named_vms && (sized_vms || sized_disks)) || datastores {
-        return Ok(());
-    }
-    let found = [
-        ("vInfo", export.vms.len()),
-        ("vDisk", export.disks.len()),
-        ("vDatastore", export.datastores.len()),
-    ]
-    .map(|(tab, rows)| format!("{tab} {rows} rows"))
-    .join(", ");
-    let spell = |tab: Tab, header: &str| headers::of(tab).accepted(header);
-    let why = export
-        .problems
-        .items
-        .iter()
-        .find(|problem| problem.severity == Severity::Error)
-        .map(|problem| {
-            format!("; first problem: {} in tab {} {}", problem.code, problem.tab, problem.value)
-        })
-        .unwrap_or_default();
-    Err(Error::new(
-        ErrorCode::MinimumSet,
-        file,
-        format!("holds too little to size ({found}){why}"),
-        format!(
-            "vInfo with VM and {} (or vDisk with {}), or vDatastore with Name, {} and {}",
-            spell(Tab::Info, "Provisioned MiB"),
-            spell(Tab::Disk, "Capacity MiB"),
-            spell(Tab::Datastore, "Capacity MiB"),
-            spell(Tab::Datastore, "In Use MiB"),
-        ),
-        "export all tabs again, without deleting rows or columns",
-    ))
 }
 
 /// SHA-256 and size of a source.
