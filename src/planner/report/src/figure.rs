@@ -75,8 +75,6 @@ pub struct CurvePanel {
     pub cap: Option<(String, f64)>,
     /// Label of the curve without the failure; `None` when no failure is planned.
     pub without_failure: Option<String>,
-    /// Decimals of values in labels.
-    pub decimals: usize,
 }
 
 /// Price over the datastore count.
@@ -118,8 +116,6 @@ pub struct Hosts {
     pub needed: f64,
     /// Host count, datastore counts, curve.
     pub panels: Vec<(u32, Vec<u32>, Vec<CurvePoint>)>,
-    /// Decimals of values in labels.
-    pub decimals: usize,
 }
 
 /// A row of connections.

@@ -71,10 +71,7 @@ fn block(out: &mut String, block: &Block) {
         Block::Paragraph(words) => line(out, &text(words)),
         Block::Heading(words) => line(out, &format!("### {}", escape(words))),
         Block::Figure(figure) => {
-            line(
-                out,
-                &format!("**Figure {}.** {}", figure.number, escape(&figure.caption)),
-            );
+            line(out, &format!("**Figure {}.** {}", figure.number, escape(&figure.caption)));
             line(out, "");
             table(out, &figure.twin);
         }
@@ -125,10 +122,7 @@ fn block(out: &mut String, block: &Block) {
                 .map(|(value, what)| format!("{} ({})", escape(value), escape(what)))
                 .collect();
             let (value, what) = &equation.result;
-            line(
-                out,
-                &format!("{} = **{}** {}", factors.join(" × "), escape(value), escape(what)),
-            );
+            line(out, &format!("{} = **{}** {}", factors.join(" × "), escape(value), escape(what)));
         }
         Block::Evidence(shares) => {
             for share in shares {

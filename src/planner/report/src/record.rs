@@ -136,17 +136,8 @@ struct Source<'a> {
 #[derive(Debug)]
 struct VmTable<'a>(&'a ReportInput<'a>);
 
-const VM_COLUMNS: [&str; 9] = [
-    "name",
-    "key",
-    "class",
-    "iops_p95",
-    "mibps_p95",
-    "used_mib",
-    "datastore",
-    "from",
-    "moved_mib",
-];
+const VM_COLUMNS: [&str; 9] =
+    ["name", "key", "class", "iops_p95", "mibps_p95", "used_mib", "datastore", "from", "moved_mib"];
 
 impl Serialize for VmTable<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -204,10 +195,12 @@ impl Serialize for Unplaced<'_> {
             vm: &'a str,
             reason: &'a str,
         }
-        serializer.collect_seq(self.0.plan.unplaced.iter().map(|(vm, reason)| Item {
-            vm: crate::lines::vm_name(self.0.inventory, *vm),
-            reason,
-        }))
+        serializer.collect_seq(
+            self.0.plan.unplaced.iter().map(|(vm, reason)| Item {
+                vm: crate::lines::vm_name(self.0.inventory, *vm),
+                reason,
+            }),
+        )
     }
 }
 

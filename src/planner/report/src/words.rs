@@ -1,7 +1,7 @@
 //! Words for limits, counts and lists; always the same word for the same thing.
 
 use jiff::civil::Date;
-use plimsoll_inventory::{Exclusion, FindingSeverity, UsedSource};
+use plimsoll_inventory::{DatastoreKind, Exclusion, FindingSeverity, UsedSource};
 use plimsoll_model::Resource;
 
 use crate::number;
@@ -59,6 +59,19 @@ pub fn exclusion(reason: Exclusion) -> &'static str {
     }
 }
 
+/// Kind of a datastore.
+#[must_use]
+pub fn datastore_kind(kind: DatastoreKind) -> &'static str {
+    match kind {
+        DatastoreKind::Vmfs => "VMFS",
+        DatastoreKind::Nfs => "NFS 3",
+        DatastoreKind::Nfs41 => "NFS 4.1",
+        DatastoreKind::Vsan => "vSAN",
+        DatastoreKind::Vvol => "vVol",
+        DatastoreKind::Other => "other",
+    }
+}
+
 /// Where a VM's used space comes from.
 #[must_use]
 pub fn used_source(source: UsedSource) -> &'static str {
@@ -94,8 +107,19 @@ pub fn counted(value: u64, one: &str, many: &str) -> String {
 #[must_use]
 pub fn another(value: u64) -> String {
     const SMALL: [&str; 13] = [
-        "a first", "a first", "a second", "a third", "a fourth", "a fifth", "a sixth",
-        "a seventh", "an eighth", "a ninth", "a tenth", "an eleventh", "a twelfth",
+        "a first",
+        "a first",
+        "a second",
+        "a third",
+        "a fourth",
+        "a fifth",
+        "a sixth",
+        "a seventh",
+        "an eighth",
+        "a ninth",
+        "a tenth",
+        "an eleventh",
+        "a twelfth",
     ];
     if let Some(word) = usize::try_from(value).ok().and_then(|index| SMALL.get(index)) {
         return (*word).to_owned();
@@ -107,17 +131,17 @@ pub fn another(value: u64) -> String {
         (_, 3) => "rd",
         _ => "th",
     };
-    format!("another, {}{suffix},", number::count(value))
+    let digits = number::count(value);
+    // Said "eighteenth", "eighty-first", "eight hundredth": the only ones that begin with a vowel.
+    let article = if value == 18 || digits.starts_with('8') { "an" } else { "a" };
+    format!("{article} {digits}{suffix}")
 }
 
 /// First letter in upper case.
 #[must_use]
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    letters
-        .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
-        .unwrap_or_default()
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -168,7 +192,8 @@ mod tests {
         assert_eq!(counted(1, "datastore", "datastores"), "one datastore");
         assert_eq!(counted(231, "VM", "VMs"), "231 VMs");
         assert_eq!(another(5), "a fifth");
-        assert_eq!(another(22), "another, 22nd,");
+        assert_eq!(another(22), "a 22nd");
+        assert_eq!(another(18), "an 18th");
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(sentence("four"), "Four");
     }

@@ -142,7 +142,14 @@ impl<'a> Summary<'_, 'a> {
     }
 
     /// Sum of a column over `divisor`.
-    fn sum(&mut self, name: &'static str, place: (&str, &str), divisor: f64, unit: &'static str, note: &str) {
+    fn sum(
+        &mut self,
+        name: &'static str,
+        place: (&str, &str),
+        divisor: f64,
+        unit: &'static str,
+        note: &str,
+    ) {
         let Some(range) = self.range(place.0, place.1) else { return };
         let total: f64 = range.numbers().sum();
         let formula = match divisor {
@@ -176,12 +183,23 @@ impl<'a> Summary<'_, 'a> {
             .map(|word| format!("SUMIFS({},{},\"{word}\")", values.address(), keys.address()))
             .collect();
         let formula = format!("=({})/{divisor}", parts.join("+"));
-        self.row(name, Value::Formula(formula, total / divisor, Look::Decimal), unit, String::new());
+        self.row(
+            name,
+            Value::Formula(formula, total / divisor, Look::Decimal),
+            unit,
+            String::new(),
+        );
     }
 
     /// Rows of a sheet, or those where a column holds `word`.
     #[expect(clippy::cast_precision_loss, reason = "rows of a sheet")]
-    fn count(&mut self, name: &'static str, place: (&str, &str), word: Option<&str>, unit: &'static str) {
+    fn count(
+        &mut self,
+        name: &'static str,
+        place: (&str, &str),
+        word: Option<&str>,
+        unit: &'static str,
+    ) {
         let Some(range) = self.range(place.0, place.1) else { return };
         let (formula, count) = match word {
             Some(word) => (
@@ -195,7 +213,14 @@ impl<'a> Summary<'_, 'a> {
     }
 
     /// A column of the frontier at the planned count, which stands in `cell`.
-    fn at_plan(&mut self, name: &'static str, head: &str, cell: &str, planned: f64, unit: &'static str) {
+    fn at_plan(
+        &mut self,
+        name: &'static str,
+        head: &str,
+        cell: &str,
+        planned: f64,
+        unit: &'static str,
+    ) {
         let (Some(counts), Some(values)) =
             (self.range("Frontier", "Datastores"), self.range("Frontier", head))
         else {
@@ -206,8 +231,7 @@ impl<'a> Summary<'_, 'a> {
         else {
             return;
         };
-        let formula =
-            format!("=INDEX({},MATCH({cell},{},0))", values.address(), counts.address());
+        let formula = format!("=INDEX({},MATCH({cell},{},0))", values.address(), counts.address());
         self.row(name, Value::Formula(formula, value, Look::Whole), unit, String::new());
     }
 }
@@ -245,7 +269,12 @@ fn summary<'a>(report: &'a Report<'a>, details: &[Sheet<'a>]) -> Sheet<'a> {
     summary.at_plan("Price a month", "Price a month", &cell, planned, currency(input));
     summary.at_plan("Carried IOPS, 95% level", "IOPS, 95% level", &cell, planned, "IOPS");
     let carried = summary.rows.len() + 1;
-    summary.row("Load", Value::Number(plan.load_iops.0, Look::Whole), "IOPS", "p95 at the horizon".to_owned());
+    summary.row(
+        "Load",
+        Value::Number(plan.load_iops.0, Look::Whole),
+        "IOPS",
+        "p95 at the horizon".to_owned(),
+    );
     let load = summary.rows.len() + 1;
     if let Some(point) = plan.frontier.iter().find(|point| point.datastores == plan.datastores)
         && plan.load_iops.0 > 0.0
@@ -259,7 +288,12 @@ fn summary<'a>(report: &'a Report<'a>, details: &[Sheet<'a>]) -> Sheet<'a> {
         );
     }
     summary.at_plan("Carried MiB/s, 95% level", "MiB/s, 95% level", &cell, planned, "MiB/s");
-    summary.row("Load", Value::Number(plan.load_mibps.0, Look::Whole), "MiB/s", "p95 at the horizon".to_owned());
+    summary.row(
+        "Load",
+        Value::Number(plan.load_mibps.0, Look::Whole),
+        "MiB/s",
+        "p95 at the horizon".to_owned(),
+    );
     summary.row("Certainty", Value::Number(plan.certainty, Look::Share), "", String::new());
     summary.row("First limit", Value::text(words::limit(plan.binding_resource)), "", String::new());
     summary.row(
@@ -276,7 +310,13 @@ fn summary<'a>(report: &'a Report<'a>, details: &[Sheet<'a>]) -> Sheet<'a> {
     summary.head("Inventory");
     summary.count("VMs in the file", ("VMs", "VM"), None, "");
     summary.count("VMs that carry load", ("VMs", "Counts for"), Some(FOR_BOTH), "");
-    summary.sum("Provisioned", ("VMs", "Provisioned, MiB"), MIB_PER_TIB, "TiB", "all VMs of the file");
+    summary.sum(
+        "Provisioned",
+        ("VMs", "Provisioned, MiB"),
+        MIB_PER_TIB,
+        "TiB",
+        "all VMs of the file",
+    );
     summary.sum_where(
         "In use, vInfo",
         ("VMs", "Used, MiB"),
@@ -476,7 +516,9 @@ fn counts_for(exclusion: Option<Exclusion>, has_demand: bool) -> &'static str {
 fn vms<'a>(input: &ReportInput<'a>) -> Sheet<'a> {
     let loads: BTreeMap<VmId, &plimsoll_demand::VmDemand> =
         input.demand.vms.iter().map(|load| (load.vm, load)).collect();
-    let mib = |size: Option<plimsoll_units::Mib>| Value::maybe(size.map(|size| size.0 as f64), Look::Whole);
+    let mib = |size: Option<plimsoll_units::Mib>| {
+        Value::maybe(size.map(|size| size.0 as f64), Look::Whole)
+    };
     let rows = (0u32..)
         .zip(&input.inventory.vms)
         .take(ROWS)
@@ -533,7 +575,8 @@ fn datastores<'a>(input: &ReportInput<'a>) -> Sheet<'a> {
         .map(|(row, datastore)| {
             let parts = [datastore.used_gib.0, datastore.growth_gib.0, datastore.snapshot_gib.0];
             let filled: f64 = parts.iter().sum();
-            let share = if datastore.size_gib.0 > 0.0 { filled / datastore.size_gib.0 } else { 0.0 };
+            let share =
+                if datastore.size_gib.0 > 0.0 { filled / datastore.size_gib.0 } else { 0.0 };
             vec![
                 Value::text(datastore.name.as_str()),
                 Value::Number(datastore.size_gib.0, Look::Whole),

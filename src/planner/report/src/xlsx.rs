@@ -8,8 +8,7 @@ use std::borrow::Cow;
 
 use plimsoll_ingest::Problems;
 use rust_xlsxwriter::{
-    DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Formula, Workbook,
-    Worksheet,
+    DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Formula, Workbook, Worksheet,
 };
 
 use crate::Error;
@@ -149,11 +148,8 @@ fn write(book: &Book<'_>) -> Result<Vec<u8>, Error> {
     let mut workbook = Workbook::new();
     let date = book.date.unwrap_or(jiff::civil::date(2000, 1, 1));
     let year = u16::try_from(date.year()).unwrap_or(2000).max(1900);
-    let created = ExcelDateTime::from_ymd(
-        year,
-        date.month().unsigned_abs(),
-        date.day().unsigned_abs(),
-    )?;
+    let created =
+        ExcelDateTime::from_ymd(year, date.month().unsigned_abs(), date.day().unsigned_abs())?;
     let mut properties = DocProperties::new()
         .set_title(&book.title)
         .set_author(&book.author)
@@ -179,9 +175,11 @@ fn fill(worksheet: &mut Worksheet, sheet: &Sheet<'_>, formats: &Formats) -> Resu
     let last_column = u16::try_from(sheet.columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
     for (column, (head, width)) in (0u16..).zip(&sheet.columns) {
         worksheet.set_column_width(column, *width)?;
-        let numeric = sheet.rows.first().and_then(|row| row.get(usize::from(column))).is_some_and(
-            |value| matches!(value, Value::Number(..) | Value::Formula(..)),
-        );
+        let numeric = sheet
+            .rows
+            .first()
+            .and_then(|row| row.get(usize::from(column)))
+            .is_some_and(|value| matches!(value, Value::Number(..) | Value::Formula(..)));
         let format = if numeric { &formats.head_number } else { &formats.head };
         worksheet.write_string_with_format(0, column, *head, format)?;
     }
@@ -246,7 +244,8 @@ fn lines_of(sheet: &Sheet<'_>, values: &[Value<'_>]) -> u32 {
 /// Text that fits a cell, without characters that the file format refuses.
 fn cut(text: &str) -> Cow<'_, str> {
     let bad = |letter: char| {
-        (letter.is_control() && !matches!(letter, '\n' | '\t')) || matches!(letter, '\u{fffe}' | '\u{ffff}')
+        (letter.is_control() && !matches!(letter, '\n' | '\t'))
+            || matches!(letter, '\u{fffe}' | '\u{ffff}')
     };
     if text.len() <= LONGEST_TEXT && !text.contains(bad) {
         return Cow::Borrowed(text);

@@ -146,7 +146,8 @@ fn the_workbook_adds_up() {
     assert!(vms.cells().all(|(_, _, formula)| formula.is_empty()));
 
     let rejected = plimsoll_report::rejected_rows_xlsx(&sample.problems).unwrap();
-    let mut book: Xlsx<_> = calamine::open_workbook_from_rs(std::io::Cursor::new(rejected)).unwrap();
+    let mut book: Xlsx<_> =
+        calamine::open_workbook_from_rs(std::io::Cursor::new(rejected)).unwrap();
     let rows = book.worksheet_range("Rejected rows").unwrap();
     assert_eq!(rows.height(), 141);
     assert_eq!(rows.get((1, 4)), Some(&Data::String("=1+1 <i>n/a</i>".to_owned())));
@@ -190,7 +191,8 @@ fn the_page_is_whole_and_fetches_nothing() {
     for target in attribute(&html, "href=\"#") {
         assert!(unique.binary_search(&target).is_ok(), "no target for #{target}");
     }
-    for target in attribute(&html, "aria-labelledby=\"").into_iter().flat_map(|ids| ids.split(' ')) {
+    for target in attribute(&html, "aria-labelledby=\"").into_iter().flat_map(|ids| ids.split(' '))
+    {
         assert!(unique.binary_search(&target).is_ok(), "no label {target}");
     }
 }

@@ -178,11 +178,7 @@ impl<'a> Pen<'a> {
 
     /// A circle.
     pub fn circle(&self, style: Style, centre: (f64, f64), radius: f64) {
-        self.keep(self.area.draw(&Circle::new(
-            point(centre),
-            tenths(radius),
-            self.shape(style),
-        )));
+        self.keep(self.area.draw(&Circle::new(point(centre), tenths(radius), self.shape(style))));
     }
 
     /// One line of text; `y` is its baseline.

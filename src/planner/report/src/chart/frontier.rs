@@ -38,7 +38,7 @@ pub fn draw(chart: &Frontier, width: Width, words: Words<'_>) -> Result<String, 
     let stream_bottom = stream_top + 142.0;
     let price_top = stream_bottom + 88.0 + extra;
     let price_bottom = price_top + 45.0;
-    let height = if priced { price_bottom + 40.0 } else { stream_bottom + 36.0 };
+    let height = if priced { price_bottom + 40.0 } else { stream_bottom + 42.0 };
     on_canvas(layout.total, height, words, |pen| {
         panel(pen, chart, &chart.random, &layout, random_top, random_bottom, true);
         panel(pen, chart, &chart.stream, &layout, stream_top, stream_bottom, false);
@@ -50,11 +50,6 @@ pub fn draw(chart: &Frontier, width: Width, words: Words<'_>) -> Result<String, 
 
 fn counts(chart: &Frontier) -> Vec<f64> {
     chart.counts.iter().map(|count| f64::from(*count)).collect()
-}
-
-/// A modelled value in a label: three significant digits, as everywhere.
-fn modelled(value: f64, decimals: usize) -> String {
-    fixed(number::round_significant(value, 3), decimals)
 }
 
 /// Half a step before the first count to half a step after the last.
@@ -107,11 +102,8 @@ fn panel(
     let chosen_x = plot.at(xs[chart.chosen], 0.0).0;
     pen.line(Style("pick"), (chosen_x, top - 20.0), (chosen_x, if main { water } else { bottom }));
     if panel.without_failure.is_some() {
-        let ghost: Vec<_> = xs
-            .iter()
-            .zip(&panel.points)
-            .map(|(x, point)| (*x, point.without_failure))
-            .collect();
+        let ghost: Vec<_> =
+            xs.iter().zip(&panel.points).map(|(x, point)| (*x, point.without_failure)).collect();
         plot.line(Style("ghost"), &ghost);
     }
     curves::level(&plot, &xs, &panel.points);
@@ -144,9 +136,17 @@ fn panel(
 }
 
 /// Which limit binds, as a strip above the plot with words where they fit.
-fn ribbon(pen: &Pen<'_>, plot: &Plot<'_, '_>, chart: &Frontier, panel: &CurvePanel, layout: &Layout, y: f64) {
+fn ribbon(
+    pen: &Pen<'_>,
+    plot: &Plot<'_, '_>,
+    chart: &Frontier,
+    panel: &CurvePanel,
+    layout: &Layout,
+    y: f64,
+) {
     let xs = counts(chart);
-    let step = (layout.right - layout.left) / f64::from(u32::try_from(xs.len()).unwrap_or(1).max(1));
+    let step =
+        (layout.right - layout.left) / f64::from(u32::try_from(xs.len()).unwrap_or(1).max(1));
     let runs = curves::runs(&panel.points);
     let mut free_from = layout.left;
     for (index, (limit, start, end)) in runs.iter().enumerate() {
@@ -177,7 +177,8 @@ fn ribbon_class(limit: plimsoll_model::Resource) -> &'static str {
 
 fn x_axis(pen: &Pen<'_>, plot: &Plot<'_, '_>, chart: &Frontier, layout: &Layout, bottom: f64) {
     let xs = counts(chart);
-    let step = (layout.right - layout.left) / f64::from(u32::try_from(xs.len()).unwrap_or(1).max(1));
+    let step =
+        (layout.right - layout.left) / f64::from(u32::try_from(xs.len()).unwrap_or(1).max(1));
     let every = (1..).find(|every| f64::from(*every) * step >= 19.0).unwrap_or(1) as usize;
     let chosen_x = plot.at(xs[chart.chosen], 0.0).0;
     for (index, x) in xs.iter().enumerate() {
@@ -206,7 +207,7 @@ fn explain(
     let xs = counts(chart);
     let chosen = chart.chosen;
     let low = plot.at(xs[chosen], panel.points[chosen].low);
-    let value = |value: f64| modelled(value, panel.decimals);
+    let value = number::modelled;
     if panel.load > 0.0 && water - low.1 >= 16.0 {
         let room = (panel.points[chosen].low / panel.load - 1.0) * 100.0;
         let text = format!("{} above the load", signed_percent(room.floor()));
@@ -218,7 +219,8 @@ fn explain(
         };
         let needed = plot.at(xs[chosen], panel.needed).1;
         // Between the needed line and the load line where there is room, else just above the load.
-        let y = if water - needed >= 20.0 { f64::midpoint(needed, water) + 4.5 } else { water - 5.0 };
+        let y =
+            if water - needed >= 20.0 { f64::midpoint(needed, water) + 4.5 } else { water - 5.0 };
         pen.text(Style("acb halo"), hold, x, y, &text);
     }
     let Some(before) = chosen.checked_sub(1).filter(|before| !panel.points[*before].passes) else {
@@ -228,8 +230,11 @@ fn explain(
     let lines = [
         format!(
             "{}: {} at the 95% level,",
-            words::counted(chart.counts[before].into(), "datastore", "datastores")
-                .replacen(&words::count(chart.counts[before].into()), &chart.counts[before].to_string(), 1),
+            words::counted(chart.counts[before].into(), "datastore", "datastores").replacen(
+                &words::count(chart.counts[before].into()),
+                &chart.counts[before].to_string(),
+                1
+            ),
             value(point.low),
         ),
         format!("{} short of what is needed", value((panel.needed - point.low).max(0.0))),
@@ -259,12 +264,9 @@ fn right_labels(
     (y_top, bottom): (f64, f64),
 ) {
     let Some(last) = panel.points.last() else { return };
-    let value = |value: f64| modelled(value, panel.decimals);
-    let exact = |value: f64| fixed(value, panel.decimals);
-    let capped = panel
-        .cap
-        .as_ref()
-        .filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
+    let value = number::modelled;
+    let exact = |value: f64| fixed(value, usize::from(value < 100.0));
+    let capped = panel.cap.as_ref().filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
     let mut labels: Vec<(f64, &'static str, String)> = Vec::new();
     if let Some((name, cap)) = capped {
         labels.push((*cap, "b", format!("{name} {}", exact(*cap))));
@@ -283,7 +285,11 @@ fn right_labels(
     if let Some(hosts) = &panel.without_failure
         && (last.without_failure / last.median.max(1e-9) - 1.0).abs() > 0.01
     {
-        labels.push((last.without_failure, "", format!("{hosts}, {}", value(last.without_failure))));
+        labels.push((
+            last.without_failure,
+            "",
+            format!("{hosts}, {}", value(last.without_failure)),
+        ));
     }
     labels.push((panel.needed, "acb", format!("needed {}", value(panel.needed))));
     labels.push((panel.load, "ac", format!("load {}", value(panel.load))));
@@ -296,10 +302,9 @@ fn right_labels(
 /// On a phone the labels stand inside, at the right, over their lines.
 fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl Fn(f64) -> f64) {
     let Some(last) = panel.points.last() else { return };
-    let value = |value: f64| modelled(value, panel.decimals);
-    let exact = |value: f64| fixed(value, panel.decimals);
-    let capped =
-        panel.cap.as_ref().filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
+    let value = number::modelled;
+    let exact = |value: f64| fixed(value, usize::from(value < 100.0));
+    let capped = panel.cap.as_ref().filter(|(_, cap)| (last.median / cap - 1.0).abs() < 0.005);
     let mut labels: Vec<(f64, &'static str, String)> = vec![
         (y_of(panel.needed) - 5.0, "acb halo", format!("needed {}", value(panel.needed))),
         (y_of(panel.load) + 14.0, "ac halo-water", format!("load {}", value(panel.load))),
@@ -311,10 +316,18 @@ fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl 
     };
     match capped {
         Some((name, cap)) => {
-            labels.push((y_of(highest(|point| point.median)) - 9.0, "b halo", format!("{name} {}", exact(*cap))));
+            labels.push((
+                y_of(highest(|point| point.median)) - 9.0,
+                "b halo",
+                format!("{name} {}", exact(*cap)),
+            ));
         }
         None => {
-            labels.push((y_of(highest(|point| point.median)) - 10.0, "b halo", format!("median {}", value(last.median))));
+            labels.push((
+                y_of(highest(|point| point.median)) - 10.0,
+                "b halo",
+                format!("median {}", value(last.median)),
+            ));
             labels.push((y_of(last.low) - 7.0, "b halo", format!("95% level {}", value(last.low))));
         }
     }
@@ -324,7 +337,14 @@ fn inner_labels(pen: &Pen<'_>, panel: &CurvePanel, layout: &Layout, y_of: &impl 
     }
 }
 
-fn price(pen: &Pen<'_>, chart: &Frontier, panel: &PricePanel, layout: &Layout, top: f64, bottom: f64) {
+fn price(
+    pen: &Pen<'_>,
+    chart: &Frontier,
+    panel: &PricePanel,
+    layout: &Layout,
+    top: f64,
+    bottom: f64,
+) {
     let xs = counts(chart);
     let low = panel.values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = panel.values.iter().copied().fold(0.0, f64::max);

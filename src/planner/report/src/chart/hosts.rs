@@ -84,7 +84,7 @@ fn panel(
     curves::level(&plot, &xs, points);
     curves::median(pen, &plot, &xs, points);
     let value = plot.at(*last, end.median.max(end.high)).1;
-    pen.text(Style("b halo"), Hold::End, right, value - 6.0, &fixed(number::round_significant(end.median, 3), chart.decimals));
+    pen.text(Style("b halo"), Hold::End, right, value - 6.0, &number::modelled(end.median));
     for (index, count) in counts.iter().enumerate() {
         if index == 0 || index + 1 == counts.len() || count.is_power_of_two() {
             let x = plot.at(xs[index], 0.0).0;

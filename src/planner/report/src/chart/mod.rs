@@ -35,12 +35,7 @@ pub fn draw(figure: &Figure, width: Width, metadata: &str) -> Result<String, Str
         Width::Narrow => 'n',
     };
     let id = format!("f{}{letter}", figure.number);
-    let words = Words {
-        id: &id,
-        title: &figure.title,
-        description: &figure.description,
-        metadata,
-    };
+    let words = Words { id: &id, title: &figure.title, description: &figure.description, metadata };
     match &figure.chart {
         Chart::Frontier(chart) => frontier::draw(chart, width, words),
         Chart::Hosts(chart) => hosts::draw(chart, width, words),

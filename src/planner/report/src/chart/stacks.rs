@@ -53,11 +53,8 @@ fn paint(pen: &Pen<'_>, chart: &Stacks, layout: &Layout) {
         .filter(|tick| *tick <= chart.size * 1.000_001)
         .collect();
     let decimals = number::tick_decimals(&ticks);
-    let tallest = chart
-        .bars
-        .iter()
-        .map(|bar| bar.parts.iter().sum::<f64>())
-        .fold(chart.size, f64::max);
+    let tallest =
+        chart.bars.iter().map(|bar| bar.parts.iter().sum::<f64>()).fold(chart.size, f64::max);
     let area = (layout.left, layout.top, layout.right, layout.bottom);
     let Some(plot) = pen.plot(0.0..1.0, 0.0..tallest, area) else { return };
     for tick in &ticks {
@@ -68,8 +65,8 @@ fn paint(pen: &Pen<'_>, chart: &Stacks, layout: &Layout) {
     }
     let with_lines = fits_lines(chart, layout);
     for (index, bar) in chart.bars.iter().enumerate() {
-        let middle = layout.left
-            + layout.step * (f64::from(u32::try_from(index).unwrap_or(0)) + 0.5);
+        let middle =
+            layout.left + layout.step * (f64::from(u32::try_from(index).unwrap_or(0)) + 0.5);
         stack(pen, &plot, chart, layout, bar, middle);
         let name = match layout.width {
             Width::Wide if text_width(&bar.name, true) <= layout.step => &bar.name,
@@ -133,11 +130,19 @@ fn stack(
         base += part;
     }
     let slack = chart.size - filled;
+    // The load line would run through a number at its height.
+    let middle_of_slack = filled + slack / 2.0;
+    let near = (y_of(middle_of_slack) - y_of(chart.load_line)).abs() < 10.0;
+    let slack_at = if near && chart.load_line > filled {
+        f64::midpoint(chart.load_line, chart.size)
+    } else {
+        middle_of_slack
+    };
     let texts = [
         (bar.parts[0], bar.parts[0] / 2.0, "on1"),
         (bar.parts[1], bar.parts[0] + bar.parts[1] / 2.0, "b halo-f2"),
         (bar.parts[2], filled - bar.parts[2] / 2.0, "in halo-f3"),
-        (slack, filled + slack / 2.0, "tk"),
+        (slack, slack_at, "tk"),
     ];
     for (value, at, style) in texts {
         let text = fixed(value, chart.decimals);

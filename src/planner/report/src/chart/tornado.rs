@@ -149,7 +149,7 @@ fn heads(pen: &Pen<'_>, chart: &Tornado, layout: &Layout, x_of: &impl Fn(f64) ->
     let y = layout.top - 18.0;
     match layout.width {
         Width::Wide => {
-            for (x, head) in [(686.0, &chart.heads[0]), (layout.total, &chart.heads[1])] {
+            for (x, head) in [(686.0, &chart.heads[0]), (layout.total - 1.0, &chart.heads[1])] {
                 // The number of datastores on one line, what it does on the next.
                 let (count, verb) = head.split_once(' ').unwrap_or((head, ""));
                 pen.text(Style("tk"), Hold::End, x, y - 15.0, count);
@@ -163,11 +163,22 @@ fn heads(pen: &Pen<'_>, chart: &Tornado, layout: &Layout, x_of: &impl Fn(f64) ->
     }
     let plan = format!("plan {}", signed_percent(chart.plan));
     let plan_x = x_of(chart.plan);
-    if chart.plan >= 0.0 {
+    let end = x_of(f64::INFINITY);
+    if plan_x + 5.0 + text_width(&plan, true) > layout.right.max(end) + 40.0 {
+        // Beyond the axis, or so near its end that the words would run into the columns.
+        pen.text(Style("acb"), Hold::End, zero - 5.0, y, "needed");
+        pen.text(Style("b"), Hold::End, layout.right, y, &plan);
+    } else if chart.plan >= 0.0 {
         pen.text(Style("acb"), Hold::End, zero - 5.0, y, "needed");
         pen.text(Style("b"), Hold::Start, plan_x.max(zero) + 5.0, y, &plan);
     } else {
-        pen.text(Style("b"), Hold::End, plan_x.min(zero) - 5.0, y, &plan);
+        let room = text_width(&plan, true) + 5.0;
+        let (hold, x) = if plan_x.min(zero) >= room {
+            (Hold::End, plan_x.min(zero) - 5.0)
+        } else {
+            (Hold::Start, plan_x + 5.0)
+        };
+        pen.text(Style("b"), hold, x, y, &plan);
         pen.text(Style("acb"), Hold::Start, zero + 5.0, y, "needed");
     }
     let load_x = x_of(chart.load_itself);

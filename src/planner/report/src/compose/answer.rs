@@ -49,6 +49,10 @@ fn sentence(context: &Context<'_>) -> String {
     let plan = context.input.plan;
     let verb = if plan.datastores == 1 { "carries" } else { "carry" };
     let room = match plan.headroom_pct.floor() {
+        // Beyond four times the load a percentage says less than a factor.
+        room if room >= 300.0 => {
+            format!("room for {} times as much", number::whole((1.0 + room / 100.0).floor()))
+        }
         room if room >= 1.0 => format!("{}% to spare", number::whole(room)),
         _ => "nothing to spare".to_owned(),
     };
@@ -171,7 +175,8 @@ fn nearest(context: &Context<'_>) -> String {
 pub fn facts(context: &Context<'_>) -> Vec<Fact> {
     let plan = context.input.plan;
     let point = context.point();
-    let fact = |name: &str, value: String, note: String| Fact { name: name.to_owned(), value, note };
+    let fact =
+        |name: &str, value: String, note: String| Fact { name: name.to_owned(), value, note };
     let cap = point
         .and_then(|point| point.mibps.hard_cap)
         .map(|cap| format!("{}{NBSP}MiB/s cap", number::whole(cap)));
@@ -196,17 +201,17 @@ pub fn facts(context: &Context<'_>) -> Vec<Fact> {
         [(_, first)] => format!("{} share", number::share(*first)),
         [] => String::new(),
     };
+    let (tier_fact, tier_note) = match plan.tier_name.is_empty() {
+        true => ("Platform", plan.qos.clone()),
+        false => ("Service tier", cap.unwrap_or_else(|| plan.qos.clone())),
+    };
     let mut facts = vec![
         fact(
             "Datastores",
             format!("{} × {}", plan.datastores, number::size(plan.datastore_size_gib)),
             format!("{} in all", number::size(plan.pool_size_gib)),
         ),
-        fact(
-            "Service tier",
-            context.tier().to_owned(),
-            cap.unwrap_or_else(|| plan.qos.clone()),
-        ),
+        fact(tier_fact, context.tier().to_owned(), tier_note),
         match &plan.monthly_cost {
             Some(cost) => fact("Price", number::money(cost), price_note),
             None => fact("Price", number::MISSING.to_owned(), "not known".to_owned()),
@@ -275,9 +280,8 @@ fn notices(context: &Context<'_>) -> Vec<Notice> {
                 .plain("."),
         );
     }
-    let extrapolated = context.point().is_some_and(|point| {
-        of(point, input.plan.binding_quantity).extrapolated
-    });
+    let extrapolated =
+        context.point().is_some_and(|point| of(point, input.plan.binding_quantity).extrapolated);
     if extrapolated {
         add(
             FindingSeverity::Care,

@@ -31,8 +31,7 @@ pub fn section(context: &Context<'_>) -> Section {
         }
     }
     let below = load.iter().filter(|one| lowest(one) < 0.0).count() as u64;
-    let exhausted =
-        load.iter().filter(|one| lowest(one) < load_itself(context)).count() as u64;
+    let exhausted = load.iter().filter(|one| lowest(one) < load_itself(context)).count() as u64;
     let finding = match (load.len(), below, exhausted) {
         (0, _, _) => "The answer stands on these assumptions.".to_owned(),
         (_, 0, _) => "No assumption, moved through its range, breaks the plan.".to_owned(),
@@ -96,7 +95,8 @@ fn capacity_margins(context: &Context<'_>) -> Option<Table> {
         table.row(vec![
             words::foreign(&one.assumption, 80).into(),
             with_unit(one.value, &one.unit).into(),
-            format!("{} … {}", with_unit(one.low, &one.unit), with_unit(one.high, &one.unit)).into(),
+            format!("{} … {}", with_unit(one.low, &one.unit), with_unit(one.high, &one.unit))
+                .into(),
             format!(
                 "{} … {}",
                 number::signed_percent(one.margin_low_pct),
@@ -178,7 +178,10 @@ fn figure(context: &Context<'_>) -> Figure {
     let fails = format!("{} no longer do", plan.datastores);
     let chart = Tornado {
         title: "Margin of the 95% level over what is needed".to_owned(),
-        condition: format!("at {}", words::counted(plan.datastores.into(), "datastore", "datastores")),
+        condition: format!(
+            "at {}",
+            words::counted(plan.datastores.into(), "datastore", "datastores")
+        ),
         plan: plan_margin(context),
         load_itself: load_itself(context),
         heads: [smaller, fails],

@@ -13,9 +13,8 @@ const EVIDENCE: usize = 8;
 pub fn section(context: &Context<'_>) -> Section {
     let mut findings: Vec<&Finding> = context.input.inventory.findings.iter().collect();
     findings.sort_by_key(|finding| finding.severity);
-    let count = |severity| {
-        findings.iter().filter(|finding| finding.severity == severity).count() as u64
-    };
+    let count =
+        |severity| findings.iter().filter(|finding| finding.severity == severity).count() as u64;
     let stops = count(FindingSeverity::Stops);
     let care = count(FindingSeverity::Care);
     let finding = match (stops, care) {

@@ -50,10 +50,9 @@ fn finding(budget: &FlowBudget) -> String {
     let settings = match changes {
         0 => "No host setting has to change.".to_owned(),
         1 => "One host setting has to change.".to_owned(),
-        many => format!(
-            "{} host settings have to change.",
-            words::sentence(&words::count(many as u64)),
-        ),
+        many => {
+            format!("{} host settings have to change.", words::sentence(&words::count(many as u64)),)
+        }
     };
     format!("{flows}, {shared}. {settings}")
 }
@@ -137,17 +136,17 @@ fn figure(context: &Context<'_>, budget: &FlowBudget) -> Figure {
     let mut rest = Vec::new();
     if rows.len() < hosts {
         rest.push(format!(
-            "{} more like them",
-            words::counted((hosts - rows.len()) as u64, "host is", "hosts are"),
+            "{} like them",
+            words::counted((hosts - rows.len()) as u64, "more host is", "more hosts are"),
         ));
     }
     if addresses.len() > ADDRESSES_DRAWN {
         rest.push(format!(
-            "{} more like them",
+            "{} like them",
             words::counted(
                 (addresses.len() - ADDRESSES_DRAWN) as u64,
-                "address is",
-                "addresses are",
+                "more address is",
+                "more addresses are",
             ),
         ));
     }

@@ -35,7 +35,8 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
              the 95% level. Blue: the load and what is needed, which is the load plus {} headroom.",
             match plan.options.hosts_lost {
                 0 => "with every host up".to_owned(),
-                lost => format!("after the loss of {}", words::counted(lost.into(), "host", "hosts")),
+                lost =>
+                    format!("after the loss of {}", words::counted(lost.into(), "host", "hosts")),
             },
             number::percent(plan.options.headroom_pct),
         ),
@@ -114,7 +115,10 @@ fn finding(context: &Context<'_>, point: &FrontierPoint) -> String {
 }
 
 /// Runs of counts with the same limit: (limit, first count, last count).
-pub fn runs(points: &[FrontierPoint], of: impl Fn(&FrontierPoint) -> Resource) -> Vec<(Resource, u32, u32)> {
+pub fn runs(
+    points: &[FrontierPoint],
+    of: impl Fn(&FrontierPoint) -> Resource,
+) -> Vec<(Resource, u32, u32)> {
     let mut runs: Vec<(Resource, u32, u32)> = Vec::new();
     for point in points {
         match runs.last_mut() {
@@ -149,6 +153,18 @@ fn lead(context: &Context<'_>) -> String {
         bound(&runs(&plan.frontier, |point| point.iops.binding)),
         bound(&runs(&plan.frontier, |point| point.mibps.binding)),
     );
+    match (plan.latency_ms, plan.latency_limit_ms) {
+        (Some(at_load), Some(limit)) => text.push_str(&format!(
+            " At the load the response time is about {}{NBSP}ms; {}{NBSP}ms is the limit.",
+            number::modelled(at_load.0),
+            number::modelled(limit.0),
+        )),
+        (Some(at_load), None) => text.push_str(&format!(
+            " At the load the response time is about {}{NBSP}ms.",
+            number::modelled(at_load.0),
+        )),
+        (None, _) => {}
+    }
     let costs: Vec<f64> = plan
         .frontier
         .iter()
@@ -229,11 +245,11 @@ fn notes(context: &Context<'_>, point: &FrontierPoint) -> Vec<Note> {
 }
 
 /// Divisor and word for axis values: thousands from 10,000 on.
-pub fn unit(top: f64, name: &str) -> (f64, String, usize) {
+pub fn unit(top: f64, name: &str) -> (f64, String) {
     if top >= 10_000.0 && name == "IOPS" {
-        (1000.0, format!("Thousand {name}"), usize::from(top < 100_000.0))
+        (1000.0, format!("Thousand {name}"))
     } else {
-        (1.0, name.to_owned(), usize::from(top < 10.0))
+        (1.0, name.to_owned())
     }
 }
 
@@ -267,7 +283,7 @@ fn panel(context: &Context<'_>, quantity: Quantity) -> CurvePanel {
         Quantity::Throughput => (plan.load_mibps.0, plan.needed_mibps.0, "MiB/s"),
     };
     let top = plan.frontier.iter().map(|point| of(point).p95).fold(needed, f64::max);
-    let (divisor, title, decimals) = unit(top, name);
+    let (divisor, title) = unit(top, name);
     let what = match quantity {
         Quantity::Iops => random_condition(context),
         Quantity::Throughput => format!(
@@ -293,10 +309,8 @@ fn panel(context: &Context<'_>, quantity: Quantity) -> CurvePanel {
         load: load / divisor,
         needed: needed / divisor,
         cap,
-        without_failure: (plan.options.hosts_lost > 0).then(|| {
-            format!("{} up", words::counted(plan.hosts.into(), "host", "hosts"))
-        }),
-        decimals,
+        without_failure: (plan.options.hosts_lost > 0)
+            .then(|| format!("{} up", words::counted(plan.hosts.into(), "host", "hosts"))),
     }
 }
 
@@ -405,7 +419,11 @@ fn twin(context: &Context<'_>) -> Table {
                 .latency_ms
                 .map_or_else(|| number::MISSING.to_owned(), |ms| number::modelled(ms.0))
                 .into(),
-            point.monthly_cost.as_ref().map_or_else(|| number::MISSING.to_owned(), number::money).into(),
+            point
+                .monthly_cost
+                .as_ref()
+                .map_or_else(|| number::MISSING.to_owned(), number::money)
+                .into(),
             if point.feasible {
                 "yes".into()
             } else {

@@ -22,7 +22,7 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
         .flat_map(|curve| &curve.points)
         .map(|point| point.iops.p95)
         .fold(needed, f64::max);
-    let (divisor, title, decimals) = unit(top, "IOPS");
+    let (divisor, title) = unit(top, "IOPS");
     let figure = Figure {
         number: 0,
         caption: "The same curve for other host counts, without a failure. Band: nine of ten \
@@ -63,7 +63,6 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
                     )
                 })
                 .collect(),
-            decimals,
         }),
         twin: twin(curves),
     };
@@ -88,13 +87,17 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
 }
 
 fn finding(first: &HostCurve, last: &HostCurve) -> String {
-    let limit = |curve: &HostCurve| {
-        curve.points.last().map_or(Resource::Host, |point| point.iops.binding)
-    };
+    let limit =
+        |curve: &HostCurve| curve.points.last().map_or(Resource::Host, |point| point.iops.binding);
     let (few, many) = (limit(first), limit(last));
     let hosts = |curve: &HostCurve| words::counted(curve.hosts.into(), "host", "hosts");
     if few == many {
-        format!("From {} to {}, the {} ends the curve.", hosts(first), hosts(last), words::limit(few))
+        format!(
+            "From {} to {}, the {} ends the curve.",
+            hosts(first),
+            hosts(last),
+            words::limit(few)
+        )
     } else {
         format!(
             "With {} the {} ends the curve; with {} it is the {}.",

@@ -7,9 +7,7 @@ use plimsoll_inventory::{FindingSeverity, UsedSource};
 use plimsoll_units::{EvidenceGrade, Mib};
 
 use super::Context;
-use crate::document::{
-    Bar, Block, Cell, Column, EvidenceShare, Note, Section, Table, Text,
-};
+use crate::document::{Bar, Block, Cell, Column, EvidenceShare, Note, Section, Table, Text};
 use crate::number;
 use crate::words;
 
@@ -27,6 +25,12 @@ pub fn section(context: &Context<'_>) -> Section {
     blocks.push(Block::Table(classes(context)));
     blocks.push(Block::Heading("Totals of the file".to_owned()));
     blocks.push(Block::Table(totals(context)));
+    if !inventory.datastores.is_empty() {
+        blocks.push(Block::Folded {
+            summary: "Today’s datastores".to_owned(),
+            blocks: vec![Block::Table(datastores(context))],
+        });
+    }
     if !inventory.quality.is_empty() {
         blocks.push(Block::Heading("Do the tabs agree?".to_owned()));
         blocks.push(Block::Table(quality(context)));
@@ -69,12 +73,9 @@ fn population_table(context: &Context<'_>) -> Table {
     #[expect(clippy::cast_precision_loss, reason = "shares of a bar")]
     let part = |count: u64| count as f64 / whole as f64;
     let used: Mib = inventory.vms.iter().map(|vm| vm.used).sum();
-    let full = |count| Cell::Bar(Bar {
-        stays: part(count),
-        removed: 0.0,
-        removed_counts: false,
-        whole: true,
-    });
+    let full = |count| {
+        Cell::Bar(Bar { stays: part(count), removed: 0.0, removed_counts: false, whole: true })
+    };
     table.row(vec![
         Cell::Strong("In the file".to_owned()),
         Cell::Strong(number::count(population.in_file)),
@@ -208,11 +209,62 @@ fn totals(context: &Context<'_>) -> Table {
     table
 }
 
-fn quality(context: &Context<'_>) -> Table {
-    let mut table = Table::key(
-        "",
-        vec![Column::name("Check"), Column::word(""), Column::line("Result")],
+fn datastores(context: &Context<'_>) -> Table {
+    const SHOWN: usize = 60;
+    let datastores = &context.input.inventory.datastores;
+    let mut table = Table::dense(
+        "TiB as the inventory states them.",
+        vec![
+            Column::name("Datastore"),
+            Column::word("Kind"),
+            Column::number("Capacity"),
+            Column::number("In use"),
+            Column::number("Full"),
+            Column::number("Provisioned"),
+            Column::number("VMs"),
+            Column::number("Hosts"),
+            Column::word("Remark"),
+        ],
     );
+    let tib = |size: Option<Mib>| {
+        size.map_or_else(|| number::MISSING.to_owned(), |size| number::tib(size.gib()))
+    };
+    for datastore in datastores.iter().take(SHOWN) {
+        let full = match (datastore.in_use, datastore.capacity) {
+            (Some(used), Some(capacity)) if capacity.0 > 0 => {
+                number::share(used.gib().0 / capacity.gib().0)
+            }
+            _ => number::MISSING.to_owned(),
+        };
+        let remarks: Vec<String> = [
+            (!datastore.accessible).then(|| "not accessible".to_owned()),
+            datastore.local.then(|| "local".to_owned()),
+            datastore.tier_hint.as_ref().map(|hint| format!("name says {hint}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        table.row(vec![
+            words::foreign(&datastore.name, 60).into(),
+            words::datastore_kind(datastore.kind).into(),
+            tib(datastore.capacity).into(),
+            tib(datastore.in_use).into(),
+            full.into(),
+            tib(datastore.provisioned).into(),
+            number::count(datastore.vms.len() as u64).into(),
+            number::count(datastore.hosts.len() as u64).into(),
+            words::foreign(&remarks.join(", "), 80).into(),
+        ]);
+    }
+    if datastores.len() > SHOWN {
+        table.left_out = Some(format!("{} more are in the file.", datastores.len() - SHOWN));
+    }
+    table
+}
+
+fn quality(context: &Context<'_>) -> Table {
+    let mut table =
+        Table::key("", vec![Column::name("Check"), Column::word(""), Column::line("Result")]);
     for check in &context.input.inventory.quality {
         let severity = if check.ok { FindingSeverity::Passed } else { FindingSeverity::Care };
         table.row(vec![
@@ -312,7 +364,10 @@ fn problems(context: &Context<'_>, blocks: &mut Vec<Block>) {
         ));
     }
     blocks.push(Block::Folded {
-        summary: format!("{} with their cells", words::counted(shown as u64, "problem", "problems")),
+        summary: format!(
+            "{} with their cells",
+            words::counted(shown as u64, "problem", "problems")
+        ),
         blocks: vec![Block::Table(table)],
     });
 }

@@ -58,11 +58,11 @@ pub fn section(context: &Context<'_>) -> Section {
         notes: vec![Note {
             heading: "Before you stripe".to_owned(),
             text: Text::default()
-                .plain(
-                    "All disks of a striped guest have to be frozen at the same moment. Use ",
-                )
+                .plain("All disks of a striped guest have to be frozen at the same moment. Use ")
                 .code("fsfreeze")
-                .plain(" or VSS before a snapshot; snapshots of each datastore alone do not match."),
+                .plain(
+                    " or VSS before a snapshot; snapshots of each datastore alone do not match.",
+                ),
         }],
     }
 }
@@ -95,7 +95,8 @@ fn top(context: &Context<'_>) -> Table {
     // What a VM takes of the whole load, the larger of both quantities, orders them.
     let weight = |vm: &VmDemand| {
         let total = &input.demand.today;
-        (vm.iops_p95.0 / total.iops_p95.0.max(1e-9)).max(vm.mibps_p95.0 / total.mibps_p95.0.max(1e-9))
+        (vm.iops_p95.0 / total.iops_p95.0.max(1e-9))
+            .max(vm.mibps_p95.0 / total.mibps_p95.0.max(1e-9))
     };
     let mut largest: Vec<&VmDemand> = Vec::with_capacity(TOP + 1);
     for vm in &input.demand.vms {
@@ -129,10 +130,9 @@ fn top(context: &Context<'_>) -> Table {
         let name = words::foreign(lines::vm_name(input.inventory, vm.vm), 60);
         let class = input.demand.classes.get(usize::from(vm.class.0));
         let place: Cell = match (advice.get(&vm.vm), placements.get(&vm.vm)) {
-            (Some(advice), _) => Cell::Strong(format!(
-                "{} disks on {} datastores",
-                advice.vmdks, advice.datastores,
-            )),
+            (Some(advice), _) => {
+                Cell::Strong(format!("{} disks on {} datastores", advice.vmdks, advice.datastores,))
+            }
             (None, Some(placement)) => input
                 .plan
                 .capacity
@@ -178,10 +178,8 @@ fn striping(context: &Context<'_>) -> Table {
         ]);
     }
     if advice.len() > ADVICE {
-        table.left_out = Some(format!(
-            "{} more are in the workbook and the JSON form.",
-            advice.len() - ADVICE,
-        ));
+        table.left_out =
+            Some(format!("{} more are in the workbook and the JSON form.", advice.len() - ADVICE,));
     }
     table
 }

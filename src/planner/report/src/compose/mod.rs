@@ -139,8 +139,7 @@ pub fn compose<'a>(input: &ReportInput<'a>) -> Report<'a> {
     let sentence = plain_spaces(&answer.sentence);
     let deck = plain_spaces(&answer.deck);
     // A record that cannot be hashed shows no hash; writing it then reports the cause.
-    let document_sha256 =
-        Record::new(input, &sentence, &deck, "").sha256().unwrap_or_default();
+    let document_sha256 = Record::new(input, &sentence, &deck, "").sha256().unwrap_or_default();
     sections.push(provenance::section(&context, &document_sha256));
     number_figures(&mut sections);
     Report {

@@ -32,10 +32,7 @@ pub fn section(context: &Context<'_>) -> Section {
     let placed = plan.placements.len() as u64;
     let finding = match plan.unplaced.len() as u64 {
         0 if placed == 0 => "There is no VM to place.".to_owned(),
-        0 => format!(
-            "Every VM has its place; {} have to move.",
-            number::size(plan.moved_gib),
-        ),
+        0 => format!("Every VM has its place; {} have to move.", number::size(plan.moved_gib),),
         missing => format!(
             "{} placed, {} not.",
             words::sentence(&words::counted(placed, "VM is", "VMs are")),
@@ -92,11 +89,7 @@ fn sources(context: &Context<'_>) -> Table {
     sources.sort_by_key(|(from, (_, moved))| (std::cmp::Reverse(*moved), *from));
     let mut table = Table::key(
         "",
-        vec![
-            Column::name("Datastore today"),
-            Column::number("VMs"),
-            Column::main("TiB to move"),
-        ],
+        vec![Column::name("Datastore today"), Column::number("VMs"), Column::main("TiB to move")],
     );
     let all = sources.len();
     for (from, (vms, moved)) in sources.into_iter().take(SHOWN) {

@@ -9,10 +9,8 @@ use crate::words;
 pub fn section(context: &Context<'_>, document_sha256: &str) -> Section {
     let input = context.input;
     let plan = input.plan;
-    let mut items: Vec<(String, Text)> = vec![(
-        "Report".to_owned(),
-        Text::default().plain("sha256 ").code(document_sha256),
-    )];
+    let mut items: Vec<(String, Text)> =
+        vec![("Report".to_owned(), Text::default().plain("sha256 ").code(document_sha256))];
     for file in input.files.iter().take(40) {
         items.push((
             "Input".to_owned(),
@@ -55,7 +53,8 @@ pub fn flatten(prefix: &str, value: &serde_json::Value, out: &mut Vec<String>) {
         serde_json::Value::Null => {}
         serde_json::Value::Object(fields) => {
             for (name, value) in fields {
-                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                let name =
+                    if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
                 flatten(&name, value, out);
             }
         }

@@ -41,6 +41,8 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
         table.row(vec![format!("of that, {name}").into(), "".into(), number::money(part).into()]);
     }
     let [cpu, memory, storage] = tco.hosts_by;
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(tco.notes.iter().map(|note| Block::Paragraph(note.clone().into())));
     Some(Section {
         id: "tco",
         topic: "Total cost".to_owned(),
@@ -54,10 +56,7 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
             )
             .into(),
         ],
-        blocks: vec![Block::Table(table)],
-        notes: vec![Note {
-            heading: "Host prices".to_owned(),
-            text: tco.source.clone().into(),
-        }],
+        blocks,
+        notes: vec![Note { heading: "Host prices".to_owned(), text: tco.source.clone().into() }],
     })
 }

@@ -60,7 +60,9 @@ fn finding(context: &Context<'_>) -> String {
         gap if !gap.is_finite() => {
             format!("{} is the only tier that carries what is needed.", context.tier())
         }
-        gap if gap < 0.5 => format!("{} carries what is needed at the lowest price.", context.tier()),
+        gap if gap < 0.5 => {
+            format!("{} carries what is needed at the lowest price.", context.tier())
+        }
         gap => format!(
             "{} is the cheapest tier that carries what is needed, by {}{NBSP}{} a month.",
             context.tier(),
@@ -184,7 +186,11 @@ fn neighbour(context: &Context<'_>, point: &FrontierPoint, other: &FrontierPoint
         number::modelled(other.mibps.at_certainty).into(),
         over(other.mibps.at_certainty, plan.needed_mibps.0).into(),
         number::certainty(other.iops.probability.min(other.mibps.probability)).into(),
-        other.monthly_cost.as_ref().map_or_else(|| number::MISSING.to_owned(), number::amount).into(),
+        other
+            .monthly_cost
+            .as_ref()
+            .map_or_else(|| number::MISSING.to_owned(), number::amount)
+            .into(),
         gap.into(),
     ]
 }
@@ -206,10 +212,11 @@ fn what_if(context: &Context<'_>) -> Table {
             (false, false) => "does not carry it",
         };
         let then = if case.feasible {
+            let tier = context.input.plan.tiers.iter().find(|tier| tier.tier == case.tier);
             format!(
                 "{} on {}",
                 words::counted(case.datastores.into(), "datastore", "datastores"),
-                case.tier,
+                tier.map_or(&case.tier, |tier| &tier.name),
             )
         } else {
             "none".to_owned()
@@ -218,7 +225,10 @@ fn what_if(context: &Context<'_>) -> Table {
             format!("{}%", number::signed(case.load_change_pct, 0)).into(),
             now.into(),
             then.into(),
-            case.monthly_cost.as_ref().map_or_else(|| number::MISSING.to_owned(), number::money).into(),
+            case.monthly_cost
+                .as_ref()
+                .map_or_else(|| number::MISSING.to_owned(), number::money)
+                .into(),
         ]);
     }
     table

@@ -36,11 +36,8 @@ pub fn block(out: &mut String, block: &Block, metadata: &str) {
         Block::Equation(equation) => self::equation(out, equation),
         Block::Evidence(shares) => evidence(out, shares),
         Block::Folded { summary, blocks } => {
-            let _ = writeln!(
-                out,
-                "<details class=\"folded\"><summary>{}</summary>",
-                escape(summary)
-            );
+            let _ =
+                writeln!(out, "<details class=\"folded\"><summary>{}</summary>", escape(summary));
             for one in blocks {
                 self::block(out, one, metadata);
             }

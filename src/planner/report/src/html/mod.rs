@@ -110,14 +110,12 @@ fn answer(out: &mut String, report: &Report<'_>) {
         text(out, &notice.text);
         out.push_str("</p>\n");
     }
-    out.push_str("</div>\n<nav class=\"margin\" aria-label=\"In this report\"><ol class=\"toc\">\n");
+    out.push_str(
+        "</div>\n<nav class=\"margin\" aria-label=\"In this report\"><ol class=\"toc\">\n",
+    );
     for section in &report.sections {
-        let _ = writeln!(
-            out,
-            "<li><a href=\"#{}\">{}</a></li>",
-            section.id,
-            escape(&section.topic),
-        );
+        let _ =
+            writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, escape(&section.topic),);
     }
     out.push_str("</ol></nav>\n<dl class=\"facts\">\n");
     for fact in &report.facts {

@@ -56,7 +56,8 @@ fn key(out: &mut String, table: &Table) {
     }
     out.push_str("</tr></thead><tbody role=\"rowgroup\">\n");
     for row in &table.rows {
-        let _ = write!(out, "<tr role=\"row\"{}>", if row.chosen { " class=\"chosen\"" } else { "" });
+        let _ =
+            write!(out, "<tr role=\"row\"{}>", if row.chosen { " class=\"chosen\"" } else { "" });
         for (column, one) in table.columns.iter().zip(&row.cells) {
             key_cell(out, column, one, row);
         }
@@ -82,11 +83,8 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
         one if column.role == ColumnRole::Name && is_short(one) => class.push("nb"),
         _ => {}
     }
-    let class = if class.is_empty() {
-        String::new()
-    } else {
-        format!(" class=\"{}\"", class.join(" "))
-    };
+    let class =
+        if class.is_empty() { String::new() } else { format!(" class=\"{}\"", class.join(" ")) };
     if column.role == ColumnRole::Name {
         let _ = write!(out, "<th role=\"rowheader\" scope=\"row\"{class}>");
         cell(out, one);
@@ -97,11 +95,8 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
         return;
     }
     let labelled = column.labelled && !column.head.is_empty();
-    let label = if labelled {
-        format!(" data-l=\"{}\"", escape(&column.head))
-    } else {
-        String::new()
-    };
+    let label =
+        if labelled { format!(" data-l=\"{}\"", escape(&column.head)) } else { String::new() };
     let _ = write!(out, "<td role=\"cell\"{class}{label}>");
     cell(out, one);
     out.push_str("</td>");

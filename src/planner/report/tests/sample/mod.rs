@@ -12,15 +12,15 @@ use plimsoll_demand::{
 use plimsoll_ingest::rows::{PowerState, RowRef};
 use plimsoll_ingest::{InputFile, Problem, Problems, Severity, SourceKind, TabSummary};
 use plimsoll_inventory::{
-    Cluster, Datastore, DatastoreId, DatastoreKind, Evidence, Exclusion, Finding,
-    FindingSeverity, Host, HostId, Inventory, Population, PopulationStep, QualityCheck, Totals,
-    UsedSource, Vm, VmId,
+    Cluster, Datastore, DatastoreId, DatastoreKind, Evidence, Exclusion, Finding, FindingSeverity,
+    Host, HostId, Inventory, Population, PopulationStep, QualityCheck, Totals, UsedSource, Vm,
+    VmId,
 };
 use plimsoll_model::{Quantity, Resource};
 use plimsoll_plan::{
-    Carried, Ceiling, DerivationStep, FlowBudget, FrontierPoint, HostCurve, HostPoint,
-    HostSetting, MarginOf, Placement, Plan, PlanOptions, PlannedDatastore, PriceBasis,
-    Sensitivity, StripingAdvice, Tco, TierOption, WhatIf,
+    Carried, Ceiling, DerivationStep, FlowBudget, FrontierPoint, HostCurve, HostPoint, HostSetting,
+    MarginOf, Placement, Plan, PlanOptions, PlannedDatastore, PriceBasis, Sensitivity,
+    StripingAdvice, Tco, TierOption, WhatIf,
 };
 use plimsoll_report::ReportInput;
 use plimsoll_units::{EvidenceGrade, Gib, Iops, Mib, MibPerSec, Milliseconds, Money};
@@ -61,9 +61,8 @@ pub fn infeasible() -> Sample {
     let mut sample = sized(268);
     let plan = &mut sample.plan;
     plan.feasible = false;
-    plan.infeasible_because = vec![
-        "343,000 IOPS are needed and 16 datastores carry 231,000 at the 95% level".to_owned(),
-    ];
+    plan.infeasible_because =
+        vec!["343,000 IOPS are needed and 16 datastores carry 231,000 at the 95% level".to_owned()];
     for point in &mut plan.frontier {
         for carried in [&mut point.iops, &mut point.mibps] {
             for value in [
@@ -450,7 +449,13 @@ fn demand(inventory: &Inventory) -> Demand {
         grade: EvidenceGrade::C,
         separate: Vec::new(),
         assumptions: vec![
-            assumption("growth-load", "Growth of the load", "10% a year", "default", EvidenceGrade::D),
+            assumption(
+                "growth-load",
+                "Growth of the load",
+                "10% a year",
+                "default",
+                EvidenceGrade::D,
+            ),
             assumption(
                 "class-database",
                 "Load of a database VM",
@@ -473,7 +478,14 @@ fn assumption(id: &str, what: &str, value: &str, source: &str, grade: EvidenceGr
 }
 
 /// The smooth minimum of four ceilings.
-fn carried(hosts: f64, all_hosts: f64, datastores: f64, scale: f64, needed: f64, cap: Option<f64>) -> Carried {
+fn carried(
+    hosts: f64,
+    all_hosts: f64,
+    datastores: f64,
+    scale: f64,
+    needed: f64,
+    cap: Option<f64>,
+) -> Carried {
     const POWER: f64 = 4.45;
     let ceilings = |hosts: f64| {
         [
@@ -785,7 +797,15 @@ fn sensitivities() -> Vec<Sensitivity> {
     vec![
         one("Headroom asked", "%", 20.0, 10.0, 30.0, (13.8, -3.7), (Some(17.8), Some(25.2))),
         one("Hosts that may fail", "", 1.0, 0.0, 2.0, (6.6, -10.3), (Some(0.0), Some(2.0))),
-        one("Block of the random load", "KiB", 8.0, 6.0, 10.0, (12.9, -3.4), (Some(7.7), Some(9.1))),
+        one(
+            "Block of the random load",
+            "KiB",
+            8.0,
+            6.0,
+            10.0,
+            (12.9, -3.4),
+            (Some(7.7), Some(9.1)),
+        ),
         one("Load of unmeasured VMs", "×", 1.0, 0.8, 1.25, (11.2, -3.2), (Some(0.94), None)),
         one("Growth of the load", "% a year", 10.0, 5.0, 20.0, (9.3, -4.4), (None, Some(14.7))),
         one("Share of reads", "%", 72.0, 60.0, 85.0, (1.0, 7.0), (Some(81.0), Some(56.0))),

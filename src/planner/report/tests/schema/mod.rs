@@ -20,7 +20,9 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str, faults: &mut 
             "type" => {
                 let names: Vec<&str> = match rule {
                     Value::String(name) => vec![name],
-                    Value::Array(names) => names.iter().map(|name| name.as_str().unwrap()).collect(),
+                    Value::Array(names) => {
+                        names.iter().map(|name| name.as_str().unwrap()).collect()
+                    }
                     _ => unreachable!("type is a name or a list of names"),
                 };
                 if !names.iter().any(|name| is(name, value)) {
@@ -73,10 +75,18 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str, faults: &mut 
                     check(root, rule, member, &format!("{place}[{index}]"), faults);
                 }
             }
-            "minItems" if value.as_array().is_some_and(|list| (list.len() as u64) < rule.as_u64().unwrap()) => {
+            "minItems"
+                if value
+                    .as_array()
+                    .is_some_and(|list| (list.len() as u64) < rule.as_u64().unwrap()) =>
+            {
                 faults.push(format!("{place}: has fewer than {rule} items"));
             }
-            "maxItems" if value.as_array().is_some_and(|list| list.len() as u64 > rule.as_u64().unwrap()) => {
+            "maxItems"
+                if value
+                    .as_array()
+                    .is_some_and(|list| list.len() as u64 > rule.as_u64().unwrap()) =>
+            {
                 faults.push(format!("{place}: has more than {rule} items"));
             }
             _ => {}
