@@ -17,7 +17,7 @@ use crate::scenario::Scenario;
 use crate::shape::{Offer, Shape, value};
 use crate::striping::{self, StripingLimits};
 use crate::types::StripingAdvice;
-use crate::words::{count, plain};
+use crate::words::{count, plain, size};
 
 /// Datastores beyond the chosen count that are tried when unequal loads do not hold.
 const MORE_DATASTORES: u32 = 3;
@@ -41,6 +41,10 @@ pub(crate) fn arrange<'a>(
     carry: &mut Carry<'_>,
     choice: &Choice<'a>,
 ) -> Arrangement<'a> {
+    if let Some(remark) = too_small(scenario, &choice.shape) {
+        let layout = unplaced_layout();
+        return Arrangement { shape: choice.shape.clone(), layout, remarks: vec![remark] };
+    }
     let first = lay(inventory, demand, scenario, carry, &choice.shape);
     let uneven = unevenness(&first);
     let mut remarks = Vec::new();
@@ -81,6 +85,32 @@ pub(crate) fn arrange<'a>(
     ));
     remarks.extend(layout_remarks(&first, &choice.shape, scenario, uneven));
     Arrangement { shape: choice.shape.clone(), layout: first, remarks }
+}
+
+/// Why no placement is tried: the datastores do not even hold the used space.
+fn too_small(scenario: &Scenario<'_>, shape: &Shape<'_>) -> Option<String> {
+    let held = shape.size_gib * f64::from(shape.datastores);
+    let used = scenario.need.used_gib / (1.0 - scenario.need.snapshots);
+    (held < used).then(|| {
+        format!(
+            "The machines were not placed: {} hold {}, their space with snapshots is {}.",
+            count(shape.datastores, "datastore"),
+            size(held),
+            size(used)
+        )
+    })
+}
+
+fn unplaced_layout() -> Layout {
+    Layout {
+        capacity: Vec::new(),
+        placements: Vec::new(),
+        unplaced: Vec::new(),
+        moved_gib: Gib(0.0),
+        max_utilisation: 0.0,
+        slack_kept_pct: 0.0,
+        crowded: Vec::new(),
+    }
 }
 
 /// The same count with throughput by hand, then more datastores.

@@ -69,6 +69,7 @@ pub(crate) fn carried(
         median: at(0.5),
         p95: at(0.05),
         at_certainty: at(certainty),
+        hardware: curve.level(certainty),
         median_no_failure: no_failure.level(0.5).min(limit),
         probability: if limit < needed { 0.0 } else { curve.probability(needed) },
         binding,

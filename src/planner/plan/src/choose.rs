@@ -230,7 +230,7 @@ pub(crate) fn choose<'a>(scenario: &'a Scenario<'_>, carry: &mut Carry<'_>) -> O
         .filter(|result| result.refused.is_none())
         .chain(offers.iter())
         .filter_map(|result| result.nearest.as_ref().or(result.best.as_ref()))
-        .map(|shape| (worst(&violations(scenario, carry, shape)), shape))
+        .map(|shape| (off(&violations(scenario, carry, shape)), shape))
         .min_by(|left, right| {
             left.0.total_cmp(&right.0).then(amount(left.1).total_cmp(&amount(right.1)))
         })
@@ -238,9 +238,9 @@ pub(crate) fn choose<'a>(scenario: &'a Scenario<'_>, carry: &mut Carry<'_>) -> O
     Some(Choice { shape: nearest, feasible: false, offers })
 }
 
-/// How far the worst constraint is off.
-fn worst(violations: &[Violation]) -> f64 {
-    violations.iter().map(|violation| violation.ratio).fold(0.0, f64::max)
+/// How far all constraints are off together: the product of their ratios, in logarithms.
+fn off(violations: &[Violation]) -> f64 {
+    violations.iter().map(|violation| violation.ratio.max(1.0).ln()).sum()
 }
 
 /// Best and nearest count of one offer.
@@ -260,7 +260,7 @@ fn settle<'a>(
                 best = Some(shape);
             }
         } else if best.is_none() {
-            let ratio = worst(&found);
+            let ratio = off(&found);
             if nearest.as_ref().is_none_or(|(least, _)| ratio < *least - 1e-9) {
                 nearest = Some((ratio, shape));
             }

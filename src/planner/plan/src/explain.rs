@@ -453,6 +453,16 @@ pub(crate) fn remarks(
             plain(gateway.mbit / 1_000.0)
         ));
     }
+    if let Some(bought) = shape.provisioned_mibps
+        && point.feasible
+    {
+        remarks.push(format!(
+            "Throughput is bought to the need, {} MiB/s; the hardware would carry {} at the certainty \
+             asked. It can be raised at any time and lowered 24 hours after.",
+            whole(bought),
+            modelled(point.mibps.hardware)
+        ));
+    }
     if let Some(quota) = platform.limits.regional_quota_tib.as_ref()
         && shape.pool_gib / 1024.0 > quota.value
     {

@@ -399,6 +399,8 @@ fn reasons(scenario: &Scenario<'_>, carry: &mut Carry<'_>, choice: &Choice<'_>) 
         words::size(shape.size_gib),
         shape.offer.tier.name
     ));
+    reasons.extend(more_hosts(scenario, carry));
+    reasons.extend(side_by_side(scenario, carry));
     if let Some(share) = carried_share(scenario, carry) {
         reasons.push(format!(
             "With {} and up to {} some plan carries {} of the load with the headroom asked.",
@@ -408,6 +410,42 @@ fn reasons(scenario: &Scenario<'_>, carry: &mut Carry<'_>, choice: &Choice<'_>) 
         ));
     }
     reasons
+}
+
+/// How many hosts would make it feasible, everything else the same.
+fn more_hosts(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<String> {
+    let now = scenario.hosts;
+    [now + 1, now + 2, now + 4, now * 2, now * 3, now * 4]
+        .into_iter()
+        .find(|hosts| {
+            let mut other = scenario.clone();
+            other.hosts = *hosts;
+            choose(&other, carry).is_some_and(|choice| choice.feasible)
+        })
+        .map(|hosts| format!("With {hosts} hosts instead of {now} a plan would be feasible."))
+}
+
+/// How many pools, each with its own datastores and its share of the hosts, would carry it.
+fn side_by_side(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<String> {
+    [2_u32, 3, 4, 6, 8].into_iter().find_map(|parts| {
+        let share = 1.0 / f64::from(parts);
+        let mut other = scenario.clone();
+        other.hosts = scenario.hosts / parts;
+        other.need.load_iops *= share;
+        other.need.load_mibps *= share;
+        other.need.used_gib *= share;
+        if other.alive() == 0 {
+            return None;
+        }
+        let choice = choose(&other, carry).filter(|choice| choice.feasible)?;
+        Some(format!(
+            "Split over {parts} pools side by side, each with {} of its own and {} on {}, it would be \
+             carried.",
+            words::count(other.hosts, "host"),
+            words::count(choice.shape.datastores, "datastore"),
+            choice.shape.offer.tier.name
+        ))
+    })
 }
 
 /// Share of the load for which some plan is feasible; `None` when not even a hundredth is, or when

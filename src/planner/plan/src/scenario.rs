@@ -8,10 +8,17 @@ use plimsoll_model::{Configuration, Resource};
 use crate::Error;
 use crate::catalog::{Catalog, Gateway, HostType, Platform, RegionPrices, Tier, list};
 use crate::flows::{ConnectionLimits, flows_per_host};
+use crate::shape::value;
 use crate::types::{ArrayCeilings, PlanOptions};
 
 /// MiB/s of one Gbit/s.
 const MIBPS_PER_GBIT: f64 = 1e9 / 8.0 / 1_048_576.0;
+
+/// Counts tried beyond the fewest that hold the capacity.
+const COUNTS_BEYOND_CAPACITY: f64 = 4.0;
+
+/// Most datastores that are ever considered: the largest number of mounts of a host.
+const MOST_DATASTORES: u32 = 256;
 
 /// What has to be carried and held at the horizon.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,7 +129,7 @@ impl<'a> Scenario<'a> {
         };
         check_qos(options, &tiers)?;
         let hosts = hosts(inventory, platform, options);
-        Ok(Self {
+        let mut scenario = Self {
             platform,
             prices: catalog.region(platform, &options.region)?,
             tiers,
@@ -155,7 +162,23 @@ impl<'a> Scenario<'a> {
             discount_pct: options.discount_pct,
             array: options.array,
             imbalance: 1.0,
-        })
+        };
+        scenario.raise_count_for_capacity(options);
+        Ok(scenario)
+    }
+
+    /// Consider as many datastores as the capacity needs, and a few more, where the user set no
+    /// count of their own.
+    fn raise_count_for_capacity(&mut self, options: &PlanOptions) {
+        let Some(most) = value(&self.platform.limits.volume_max_gib) else { return };
+        if options.max_datastores != PlanOptions::default().max_datastores {
+            return;
+        }
+        let limit = self.platform.datastore_limit().map_or(u32::MAX, |limit| limit.value);
+        let needed = (self.need.capacity_gib() / most).ceil() + COUNTS_BEYOND_CAPACITY;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let needed = needed.clamp(0.0, f64::from(limit.min(MOST_DATASTORES))) as u32;
+        self.max_datastores = self.max_datastores.max(needed);
     }
 
     /// Hosts that carry load in the failure test.
@@ -244,8 +267,9 @@ fn check(options: &PlanOptions) -> Result<(), Error> {
     range("slack_pct", options.slack_pct, 0.0, 90.0)?;
     range("snapshot_reserve_pct", options.snapshot_reserve_pct, 0.0, 90.0)?;
     range("discount_pct", options.discount_pct, 0.0, 100.0)?;
-    range("max_datastores", f64::from(options.max_datastores), 1.0, 256.0)?;
-    range("min_datastores", f64::from(options.min_datastores), 1.0, 256.0)?;
+    let most = f64::from(MOST_DATASTORES);
+    range("max_datastores", f64::from(options.max_datastores), 1.0, most)?;
+    range("min_datastores", f64::from(options.min_datastores), 1.0, most)?;
     if options.min_datastores > options.max_datastores {
         return Err(Error::Option {
             option: "min_datastores",

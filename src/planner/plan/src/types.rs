@@ -35,7 +35,8 @@ pub struct PlanOptions {
     pub target_ips: Option<u32>,
     /// ESXi version for connection limits, such as `8.0`.
     pub esxi_version: String,
-    /// Highest datastore count considered.
+    /// Highest datastore count considered. The default of 16 is raised by itself as far as the
+    /// capacity needs more; any other value stands.
     pub max_datastores: u32,
     /// Fewest datastores to consider.
     pub min_datastores: u32,
@@ -124,6 +125,9 @@ pub struct Carried {
     pub p95: f64,
     /// Carried with the failure at the certainty asked for; equal to `p05` when that is 95 %.
     pub at_certainty: f64,
+    /// Carried by the hardware with the failure at the certainty asked, were there no hard cap.
+    #[serde(default)]
+    pub hardware: f64,
     /// Median without the failure.
     pub median_no_failure: f64,
     /// Probability (0-1) of carrying what is needed, with the failure.

@@ -343,3 +343,25 @@ fn a_plan_for_five_thousand_machines_takes_well_under_a_second() {
     assert!(taken.as_millis() < 1_000, "{taken:?}");
     assert_eq!(plan.placements.len(), 5_000);
 }
+
+#[test]
+fn capacity_beyond_sixteen_volumes_raises_the_default_count_and_not_a_stated_one() {
+    // 1,700 TiB over 0.68 are 2,500 TiB: above one pool; 1,200 TiB are 1,765, 18 volumes of 100.
+    let load = demand(50_000.0, 500.0, 1_200.0, 400);
+    let free = plan(&load, &options());
+    assert!(free.feasible, "{:?}", free.infeasible_because);
+    assert_eq!(free.datastores, 18);
+    assert_eq!(free.frontier.len(), 22);
+    let bound = plan(&load, &PlanOptions { max_datastores: 12, ..options() });
+    assert!(!bound.feasible);
+    assert!(bound.infeasible_because[0].contains("a volume holds at most 100 TiB"));
+}
+
+#[test]
+fn what_two_pools_would_carry_is_said() {
+    let options = PlanOptions { hosts: Some(12), ..PlanOptions::default() };
+    let plan = plan(&demand(500_000.0, 1_000.0, 45.0, 400), &options);
+    assert!(!plan.feasible);
+    let side = plan.infeasible_because.iter().find(|reason| reason.contains("pools side by side"));
+    assert!(side.is_some_and(|side| side.contains("2 pools")), "{:?}", plan.infeasible_because);
+}

@@ -515,6 +515,7 @@ fn carried(
         median: capped(hardware),
         p95: capped(hardware * 1.14),
         at_certainty: low,
+        hardware: hardware * 0.835,
         median_no_failure: capped(blend(all_hosts)),
         probability: if cap.is_some_and(|cap| cap < needed) {
             0.0
