@@ -28,7 +28,7 @@ pub struct Problem {
     pub kind: String,
     /// The kind in words; the same for every problem of a kind.
     #[schema(example = "not found")]
-    pub title: Cow<'static, str>,
+    pub title: &'static str,
     /// HTTP status.
     #[schema(example = 404, minimum = 400, maximum = 599)]
     pub status: u16,
@@ -45,13 +45,13 @@ impl Problem {
     fn new(
         status: StatusCode,
         code: impl Into<Cow<'static, str>>,
-        title: impl Into<Cow<'static, str>>,
+        title: &'static str,
         detail: impl Into<String>,
     ) -> Self {
         let code = code.into();
         Self {
             kind: format!("/problems/{}", code.replace('_', "-")),
-            title: title.into(),
+            title,
             status: status.as_u16(),
             detail: detail.into(),
             code,

@@ -185,7 +185,10 @@ async fn a_plan_keeps_its_result(store: &dyn Store) {
     let (mut record, job) = plan(PlanSource::Averages(averages));
     store.create_plan(&record, &job, None).await.unwrap();
     let artefact = Artefact { format: "html".to_owned(), sha256: digest("report"), bytes: 6 };
-    store.set_plan_result(record.id, r#"{"answer":"4"}"#, &[artefact.clone()]).await.unwrap();
+    store
+        .set_plan_result(record.id, r#"{"answer":"4"}"#, std::slice::from_ref(&artefact))
+        .await
+        .unwrap();
     record.summary = Some(r#"{"answer":"4"}"#.to_owned());
     record.artefacts = vec![artefact];
     assert_eq!(store.plan(record.id).await.unwrap(), Some(record.clone()));
