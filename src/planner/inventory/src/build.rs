@@ -9,7 +9,7 @@ use polars::prelude::*;
 use crate::datastores::{Datastores, remember};
 use crate::duplicates::{Duplicates, Owners};
 use crate::frames::{self, Frames, plausible, proven};
-use crate::hosts::{Hosts, clusters};
+use crate::hosts::{Hosts, clusters, report_unlisted};
 use crate::identity::{VmIndex, number};
 use crate::names::DatastorePath;
 use crate::population::{self, reason_of};
@@ -130,6 +130,7 @@ pub fn build(export: &Export, options: &InventoryOptions) -> (Inventory, Problem
     connect(&mut inventory, &mut joined);
     inventory.datastores = std::mem::take(&mut joined.datastores.list);
     inventory.hosts = std::mem::take(&mut joined.hosts.list);
+    report_unlisted(export, &inventory.hosts, &mut joined.report);
     proven(population::summarise(&mut inventory, &frames, disks.rows));
     inventory.quality = proven(quality::checks(export, &inventory, &frames, &joined, disks.placed));
     inventory.findings = findings::all(export, &inventory, &joined, &frames, &taken);

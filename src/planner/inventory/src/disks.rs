@@ -43,7 +43,9 @@ pub(crate) fn read<'a>(export: &'a Export, joined: &mut Joined<'a>) -> Disks {
             continue;
         };
         let raw = row.raw == Some(true);
-        let path = row.path.as_deref().and_then(DatastorePath::parse);
+        // `Disk Path` is the guest's view; only an odd writer puts the datastore there.
+        let paths = [&row.path, &row.guest_paths];
+        let path = paths.into_iter().flatten().find_map(|path| DatastorePath::parse(path));
         let datastore = path.map(|path| joined.place(vcenter, path.datastore, vm, row.at));
         placed += u64::from(path.is_some() || raw);
         let capacity = plausible(row.capacity, ("vDisk", "Capacity"), row.at, &mut joined.report);

@@ -65,22 +65,18 @@ pub(crate) fn proven<T>(result: PolarsResult<T>) -> T {
     result.expect("frames have the columns they were made with")
 }
 
-/// Sums of `value` for each `key`; rows without either are left out.
+/// Sums of `value` for each `key`, as `<value>_sum`; rows without either are left out.
 #[expect(deprecated, reason = "the lazy engine would add minutes to the build for the same sums")]
 pub(crate) fn sums(frame: &DataFrame, key: &str, value: &str) -> PolarsResult<DataFrame> {
     let present = frame.select([key, value])?.drop_nulls::<String>(None)?;
-    let mut sums = present.group_by([key])?.select([value]).sum()?;
-    sums.rename(&format!("{value}_sum"), value.into())?;
-    Ok(sums)
+    present.group_by([key])?.select([value]).sum()
 }
 
-/// Largest `value` for each `key`; rows without either are left out.
+/// Largest `value` for each `key`, as `<value>_max`; rows without either are left out.
 #[expect(deprecated, reason = "the lazy engine would add minutes to the build for the same result")]
 pub(crate) fn largest(frame: &DataFrame, key: &str, value: &str) -> PolarsResult<DataFrame> {
     let present = frame.select([key, value])?.drop_nulls::<String>(None)?;
-    let mut largest = present.group_by([key])?.select([value]).max()?;
-    largest.rename(&format!("{value}_max"), value.into())?;
-    Ok(largest)
+    present.group_by([key])?.select([value]).max()
 }
 
 /// Adds the columns of `right` to `left` by `key`, keeping the rows and order of `left`.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use plimsoll_ingest::Export;
 use plimsoll_ingest::rows::{HostRow, Text};
+use plimsoll_ingest::{Export, Problem, Severity};
 
 use crate::duplicates::Duplicates;
 use crate::identity::number;
 use crate::names::esx_version;
+use crate::report::{Report, file_name};
 use crate::types::{Cluster, Host, HostId};
 use crate::vcenters::{VcenterCode, Vcenters};
 
@@ -78,6 +79,32 @@ impl<'a> Hosts<'a> {
     pub fn find(&self, vcenter: VcenterCode, name: &str) -> Option<HostId> {
         self.by_name.get(&(vcenter, name)).copied()
     }
+}
+
+/// Hosts that other tabs name and a vHost tab does not list: filtered out, or called differently.
+pub(crate) fn report_unlisted(export: &Export, hosts: &[Host], report: &mut Report) {
+    let unlisted: Vec<&str> =
+        hosts.iter().filter(|host| host.at.is_none()).map(|host| &*host.name).collect();
+    let Some(listed) = export.hosts.first().filter(|_| !unlisted.is_empty()) else { return };
+    report.single(Problem {
+        severity: Severity::Warning,
+        code: "host-not-listed".to_owned(),
+        file: file_name(export, listed.at.file),
+        tab: "vHost".to_owned(),
+        row: None,
+        column: "Host".to_owned(),
+        value: unlisted
+            .iter()
+            .take(3)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ")
+            .chars()
+            .take(80)
+            .collect(),
+        expected: "a row for every host that VMs, datastores and adapters name".to_owned(),
+        action: format!("{} such hosts were added without version and size", unlisted.len()),
+    });
 }
 
 fn from_row(row: &HostRow, name: &Text) -> Host {

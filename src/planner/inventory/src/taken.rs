@@ -80,19 +80,36 @@ fn date_in_name(name: &str) -> Option<DateTime> {
             let part = |from: usize| run.get(from..from + 2).unwrap_or("0");
             return at(date, part(8), part(10), part(12));
         }
-        let [(_, month), (_, day), rest @ ..] = &runs[index + 1..] else { continue };
-        let separated = name[start + run.len()..].starts_with(['-', '_', '.']);
-        if run.len() == 4
-            && separated
-            && let Some(date) = date_of(run, month, day)
+        // Parts of a date stand one separator apart: the 01 of `_07_05_vc01` is no second.
+        let parts = apart_by_one(name, &runs[index..]);
+        if let [year, month, day, rest @ ..] = parts.as_slice()
+            && year.len() == 4
+            && let Some(date) = date_of(year, month, day)
         {
             let part = |index: usize| {
-                rest.get(index).map(|(_, part)| *part).filter(|part| part.len() == 2).unwrap_or("0")
+                rest.get(index).copied().filter(|part| part.len() == 2).unwrap_or("0")
             };
             return at(date, part(0), part(1), part(2));
         }
     }
     None
+}
+
+/// The first runs of digits that are one separator apart.
+fn apart_by_one<'n>(name: &str, runs: &[(usize, &'n str)]) -> Vec<&'n str> {
+    let mut parts = Vec::new();
+    let mut next = None;
+    for (start, run) in runs {
+        let joined = |end: usize| {
+            name.get(end..*start).is_some_and(|gap| matches!(gap, "-" | "_" | "." | " "))
+        };
+        if next.is_some_and(|end| !joined(end)) {
+            break;
+        }
+        parts.push(*run);
+        next = Some(start + run.len());
+    }
+    parts
 }
 
 fn digit_runs(name: &str) -> Vec<(usize, &str)> {

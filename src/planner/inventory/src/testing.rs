@@ -112,6 +112,7 @@ pub(crate) fn disk(row: u32, number: u32, capacity: u64, path: &str) -> DiskRow 
         disk: text("Hard disk 1"),
         disk_key: text("2000"),
         disk_uuid: None,
+        guest_paths: text("/, /boot"),
         path: text(path),
         capacity: mib(capacity),
         raw: Some(false),

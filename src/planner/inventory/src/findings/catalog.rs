@@ -15,7 +15,6 @@ pub(crate) struct Catalog {
     iser_versions: Vec<IserVersion>,
     iser_drivers: Vec<IserDriver>,
     settings: Vec<Setting>,
-    setting_sources: BTreeMap<String, Source>,
 }
 
 /// A limit above or below which a rule fires.
@@ -90,13 +89,6 @@ pub(crate) struct Setting {
     from: String,
     /// Value on a host where nobody has changed it.
     pub default: u64,
-    source: String,
-    date: String,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Source {
-    what: String,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +109,6 @@ struct DriversFile {
 
 #[derive(Deserialize)]
 struct SettingsFile {
-    sources: BTreeMap<String, Source>,
     settings: Vec<Setting>,
 }
 
@@ -147,7 +138,6 @@ impl Catalog {
             iser_versions: versions.versions,
             iser_drivers: drivers.drivers,
             settings: settings.settings,
-            setting_sources: settings.sources,
         })
     }
 
@@ -186,12 +176,6 @@ impl Catalog {
             self.settings.iter().filter(|row| row.name == name).cloned().collect();
         let row = latest(&rows, version, |row| &row.from)?;
         self.settings.iter().find(|one| one.name == row.name && one.from == row.from)
-    }
-
-    /// Source and date of a setting in one line.
-    pub fn cited(&self, setting: &Setting) -> String {
-        let what = self.setting_sources.get(&setting.source).map_or("", |source| &source.what);
-        format!("{what} ({})", setting.date)
     }
 }
 

@@ -13,12 +13,14 @@ const MIXED: Rule = Rule {
     id: "esxi-builds-mixed",
     advice: "Bring the hosts of a cluster to one build before measuring or migrating: drivers and defaults of storage differ between builds, and so do results.",
     source: "ESXi advanced settings by release: NFS and iSCSI defaults change between versions",
+    thresholds: &[],
 };
 
 const CONNECTIONS: Rule = Rule {
     id: "nfs-connections-shared",
     advice: "Spread the mounts over more server addresses, or raise SunRPC.MaxConnPerIP on the hosts: mounts above the limit share a TCP connection and with it one queue.",
-    source: "SunRPC.MaxConnPerIP by ESXi version; a value changed by hand is not in RVTools",
+    source: "SunRPC.MaxConnPerIP as delivered, by ESXi version (esxi_limits.toml of the catalogue); a value changed by hand is not in RVTools",
+    thresholds: &[],
 };
 
 /// Judges the rules of this file.
@@ -87,7 +89,7 @@ fn connections(judge: &mut Judge<'_>) {
         }
         return judge.passed(CONNECTIONS, "No host mounts an NFS datastore.".to_owned());
     }
-    let (mut rows, mut judged, mut cited) = (Rows::default(), 0_u64, BTreeSet::new());
+    let (mut rows, mut judged) = (Rows::default(), 0_u64);
     let mut worst = (0, 0);
     for ((host, server), (count, at)) in &mounts {
         let host = &judge.inventory.hosts[host.0 as usize];
@@ -98,7 +100,6 @@ fn connections(judge: &mut Judge<'_>) {
         let Some(setting) = setting else { continue };
         judged += 1;
         if *count > setting.default {
-            cited.insert(judge.catalog.cited(setting));
             worst = worst.max((*count, setting.default));
             rows.push(judge.export, "vDatastore", *at, || {
                 let version = host.version.as_deref().unwrap_or("");
@@ -124,6 +125,5 @@ fn connections(judge: &mut Judge<'_>) {
         worst.0,
         counted(worst.1, "connection", "connections"),
     );
-    let cited: Vec<String> = cited.into_iter().collect();
-    judge.fired_by(CONNECTIONS, Severity::Care, fact, rows, &cited.join("; "));
+    judge.fired(CONNECTIONS, Severity::Care, fact, rows);
 }

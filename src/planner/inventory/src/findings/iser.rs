@@ -15,12 +15,14 @@ const READY: Rule = Rule {
     id: "iser-readiness",
     advice: "Only if iSER is planned: it needs an RDMA adapter at both ends, static addresses in a subnet of its own and MTU 9000; hosts before ESXi 6.7 also need the adapter vendor's driver bundle, with older ones removed first.",
     source: "iSER for QNAP NAS with VMware ESXi; VMware documentation of iSER",
+    thresholds: &[],
 };
 
 const UPLINKS: Rule = Rule {
     id: "iser-one-uplink",
     advice: "Only if iSER is planned: it does not work over NIC teaming, so give the RDMA adapter a virtual switch where it is the only uplink.",
     source: "VMware documentation of iSER: no teaming, one RDMA adapter per vSwitch",
+    thresholds: &[],
 };
 
 /// Judges the rules of this file.
@@ -90,8 +92,9 @@ fn readiness(judge: &mut Judge<'_>, nics: &BTreeMap<HostId, Vec<&NicRow>>) {
         return judge.passed(READY, fact);
     }
     let fact = format!(
-        "{} of {judged} ready for iSER as exported.",
-        counted(judged - rows.total, "host is", "hosts are"),
+        "{} of {} ready for iSER as exported.",
+        judged - rows.total,
+        counted(judged, "host is", "hosts are"),
     );
     judge.fired(READY, Severity::Note, fact, rows);
 }

@@ -17,7 +17,10 @@ use crate::types::{Evidence, Finding, FindingSeverity, HostId, Inventory};
 pub(crate) struct Rule {
     pub id: &'static str,
     pub advice: &'static str,
+    /// Where the rule comes from; the sources of its thresholds are added.
     pub source: &'static str,
+    /// Ids of the thresholds it uses.
+    pub thresholds: &'static [&'static str],
 }
 
 /// Rows a finding stands on.
@@ -108,43 +111,30 @@ impl<'a> Judge<'a> {
             severity,
             fact,
             advice: rule.advice.to_owned(),
-            source: rule.source.to_owned(),
+            source: self.source(rule),
             evidence: rows.kept,
             evidence_total: rows.total,
         });
     }
 
-    /// A rule fired; the source of its threshold is added to its own.
-    pub fn fired_by(
-        &mut self,
-        rule: Rule,
-        severity: FindingSeverity,
-        fact: String,
-        rows: Rows,
-        cited: &str,
-    ) {
-        self.fired(rule, severity, fact, rows);
-        if let Some(finding) = self.found.last_mut() {
-            finding.source = [rule.source, cited]
-                .iter()
-                .filter(|text| !text.is_empty())
-                .copied()
-                .collect::<Vec<_>>()
-                .join("; ");
-        }
-    }
-
     /// A rule was judged and is in order.
     pub fn passed(&mut self, rule: Rule, fact: String) {
+        let source = self.source(rule);
         self.found.push(Finding {
             id: rule.id.to_owned(),
             severity: FindingSeverity::Passed,
             fact,
             advice: String::new(),
-            source: rule.source.to_owned(),
+            source,
             evidence: Vec::new(),
             evidence_total: 0,
         });
+    }
+
+    fn source(&self, rule: Rule) -> String {
+        let own = (!rule.source.is_empty()).then(|| rule.source.to_owned());
+        let cited = rule.thresholds.iter().map(|id| self.catalog.threshold(id).cited());
+        own.into_iter().chain(cited).collect::<Vec<_>>().join("; ")
     }
 
     /// A rule could not be judged for want of data.
@@ -163,7 +153,8 @@ impl<'a> Judge<'a> {
                 Rule {
                     id: "rules-not-checked",
                     advice: "Export all tabs to have these judged; what is not judged is not in order by that.",
-                    source: "Plimsoll",
+                    source: "Plimsoll: absence of data is not absence of a fault",
+                    thresholds: &[],
                 },
                 FindingSeverity::Note,
                 format!("Not judged for want of data: {rules}. Missing: {needs}."),

@@ -16,24 +16,28 @@ const LOW: Rule = Rule {
     id: "vmkernel-mtu-low",
     advice: "Use jumbo frames end to end (NAS, switches, vSwitch, VMkernel) or nowhere, and prove it from each host with `vmkping -d -s 8972`.",
     source: "",
+    thresholds: &["jumbo-mtu"],
 };
 
 const DIFFERS: Rule = Rule {
     id: "vmkernel-mtu-differs",
     advice: "Give all ports of a subnet one MTU: where they differ, large frames are dropped between some hosts and it shows as slow or hanging storage, not as an error.",
     source: "iSER for QNAP NAS and four-NIC MPIO on ReadyNAS 4200: the same MTU on every element of a path",
+    thresholds: &[],
 };
 
 const SWITCH: Rule = Rule {
     id: "switch-mtu-below-vmkernel",
     advice: "Raise the MTU of the virtual switch to that of its VMkernel ports: it drops larger frames.",
     source: "Four-NIC MPIO on ReadyNAS 4200: MTU 9000 on vSwitch and VMkernel, 9216 on the physical switch",
+    thresholds: &[],
 };
 
 const SUBNET: Rule = Rule {
     id: "vmkernel-storage-one-subnet",
     advice: "Give each path a subnet of its own: of several ports in one subnet ESXi uses one for NFS, so that the others carry nothing. For iSCSI with port binding one subnet is as intended.",
     source: "Four-NIC MPIO on ReadyNAS 4200: one VLAN and subnet a path; Broadcom KB 2038869 for port binding",
+    thresholds: &[],
 };
 
 const TAB: &str = "vSC_VMK";
@@ -134,8 +138,7 @@ fn low(judge: &mut Judge<'_>, ports: &[Port<'_>]) {
         "{} of {all} with an MTU below {jumbo}.",
         counted(rows.total, "storage VMkernel port", "storage VMkernel ports"),
     );
-    let cited = judge.catalog.threshold("jumbo-mtu").cited();
-    judge.fired_by(LOW, Severity::Care, fact, rows, &cited);
+    judge.fired(LOW, Severity::Care, fact, rows);
 }
 
 fn differs(judge: &mut Judge<'_>, ports: &[Port<'_>]) {

@@ -14,18 +14,21 @@ const DEAD: Rule = Rule {
     id: "path-dead",
     advice: "Find the cable, port, zone or target behind it; the load of the dead path is on the others, and the next failure may take the device away.",
     source: "RVTools vMultiPath: Path n state",
+    thresholds: &[],
 };
 
 const FEWER: Rule = Rule {
     id: "path-fewer-than-elsewhere",
     advice: "Compare zoning, port binding and target portals of these hosts with those that have all paths, then rescan.",
     source: "Plimsoll: the most common number of paths to devices of the same vendor and model at this site",
+    thresholds: &[],
 };
 
 const POLICY: Rule = Rule {
     id: "path-policy",
     advice: "Set round robin where the array's vendor supports it: any other policy drives a device through one path. Check too that round robin changes path after every I/O (iops=1): the default of 1,000 keeps short queues on one path, and RVTools does not show it.",
     source: "Four-NIC MPIO on ReadyNAS 4200: 100 MB/s with round robin as delivered, 400 MB/s with iops=1",
+    thresholds: &[],
 };
 
 const TAB: &str = "vMultiPath";

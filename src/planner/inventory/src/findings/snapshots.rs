@@ -14,12 +14,14 @@ const OLD: Rule = Rule {
     id: "snapshot-old",
     advice: "Delete snapshots that nobody will go back to before moving the VM: they grow until they fill the datastore, and consolidating a large one loads it for hours.",
     source: "",
+    thresholds: &["snapshot-note-days", "snapshot-care-days"],
 };
 
 const LARGE: Rule = Rule {
     id: "snapshot-large",
     advice: "Consolidate these before sizing: their space is counted as used and vanishes with them.",
     source: "",
+    thresholds: &["snapshot-share-pct"],
 };
 
 const TAB: &str = "vSnapshot";
@@ -39,7 +41,7 @@ pub(crate) fn judge(judge: &mut Judge<'_>) {
     let snapshots: Vec<&SnapshotRow> =
         rows.iter().map(|row| &export.snapshots[*row as usize]).collect();
     old(judge, &snapshots);
-    large(judge, &snapshots, &rows);
+    large(judge, &snapshots);
 }
 
 /// Whole days from a snapshot to the inventory; negative when the clocks disagree.
@@ -79,21 +81,16 @@ fn old(judge: &mut Judge<'_>, snapshots: &[&SnapshotRow]) {
             format!("{name}: {age} days{}", total.unwrap_or_default())
         });
     }
-    let (severity, id) = match grave {
-        0 => (Severity::Note, "snapshot-note-days"),
-        _ => (Severity::Care, "snapshot-care-days"),
-    };
-    let cited = judge.catalog.threshold(id).cited();
-    judge.fired_by(OLD, severity, fact, rows, &cited);
+    let severity = if grave > 0 { Severity::Care } else { Severity::Note };
+    judge.fired(OLD, severity, fact, rows);
 }
 
-fn large(judge: &mut Judge<'_>, snapshots: &[&SnapshotRow], positions: &[u32]) {
+fn large(judge: &mut Judge<'_>, snapshots: &[&SnapshotRow]) {
     let limit = judge.limit("snapshot-share-pct");
     let codes = proven(judge.frames.snapshots.column("vm")).as_materialized_series();
     let codes: Vec<u32> = proven(codes.u32()).into_no_null_iter().collect();
     let first_row: BTreeMap<u32, &SnapshotRow> =
         codes.iter().copied().zip(snapshots.iter().copied()).rev().collect();
-    debug_assert_eq!(codes.len(), positions.len());
     let sums = proven(frames::sums(&judge.frames.snapshots, "vm", "size"));
     let sums = proven(frames::by_code(&sums, "vm", "size_sum", judge.inventory.vms.len()));
     let mut shares: Vec<(u64, u64, usize)> = Vec::new();
@@ -127,6 +124,5 @@ fn large(judge: &mut Judge<'_>, snapshots: &[&SnapshotRow], positions: &[u32]) {
             format!("{}: {} in snapshots, {share} % of its disks", vm.name, size(Mib(sum)))
         });
     }
-    let cited = judge.catalog.threshold("snapshot-share-pct").cited();
-    judge.fired_by(LARGE, Severity::Care, fact, rows, &cited);
+    judge.fired(LARGE, Severity::Care, fact, rows);
 }

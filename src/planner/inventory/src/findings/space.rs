@@ -15,36 +15,42 @@ const FULL: Rule = Rule {
     id: "datastore-nearly-full",
     advice: "Free or add space before anything is moved there; thin disks and snapshots stop with the datastore that holds them.",
     source: "",
+    thresholds: &["space-note-pct", "space-care-pct"],
 };
 
 const OVERCOMMITTED: Rule = Rule {
     id: "datastore-overcommitted",
     advice: "Thin disks may grow to more than the datastore holds: watch its growth, and size the target by what is used plus growth, not by what is provisioned.",
     source: "",
+    thresholds: &["overcommit-note-pct", "overcommit-care-pct"],
 };
 
 const INACCESSIBLE: Rule = Rule {
     id: "datastore-inaccessible",
     advice: "Restore access or remove the datastore from vCenter; its size is not trusted, and what stands on it cannot be moved.",
     source: "RVTools manual: the figures and URL of a datastore hold only while it is accessible",
+    thresholds: &[],
 };
 
 const LOCAL: Rule = Rule {
     id: "datastore-local-with-vms",
     advice: "Move these VMs to shared storage: they cannot be restarted on another host, and local disks are no target for consolidation.",
     source: "RVTools vDatastore: # Hosts and MHA (multiple host access)",
+    thresholds: &[],
 };
 
 const NOBODYS: Rule = Rule {
     id: "space-without-vm",
     advice: "Look for files that no VM owns (removed from inventory, old copies, ISO stores) with vHealth or a file listing, and delete what is not needed before sizing; VMs filtered out of vInfo give the same picture.",
     source: "",
+    thresholds: &["space-without-vm-pct"],
 };
 
 const MOUNTED_TWICE: Rule = Rule {
     id: "nfs-mounted-twice",
     advice: "One export under two names counts twice in capacity and stops vMotion between the hosts that differ: mount it under one name and one server address everywhere.",
     source: "Plimsoll: same NFS address, or same path with equal capacity and use on two server names",
+    thresholds: &[],
 };
 
 const TAB: &str = "vDatastore";
@@ -114,12 +120,8 @@ fn full(judge: &mut Judge<'_>) {
             format!("{}: {} % full, {} free", datastore.name, percent(*used, *all), size(free))
         });
     }
-    let (severity, id) = match grave {
-        0 => (Severity::Note, "space-note-pct"),
-        _ => (Severity::Care, "space-care-pct"),
-    };
-    let cited = judge.catalog.threshold(id).cited();
-    judge.fired_by(FULL, severity, fact, rows, &cited);
+    let severity = if grave > 0 { Severity::Care } else { Severity::Note };
+    judge.fired(FULL, severity, fact, rows);
 }
 
 fn overcommitted(judge: &mut Judge<'_>) {
@@ -149,19 +151,14 @@ fn overcommitted(judge: &mut Judge<'_>) {
         counted(shares.len() as u64, "datastore", "datastores"),
         worst.name,
     );
-    let (severity, id) = if *most > care {
-        (Severity::Care, "overcommit-care-pct")
-    } else {
-        (Severity::Note, "overcommit-note-pct")
-    };
+    let severity = if *most > care { Severity::Care } else { Severity::Note };
     let mut rows = Rows::default();
     for (share, datastore) in &shares {
         rows.push(judge.export, TAB, datastore.at[0], || {
             format!("{}: {share} % of capacity provisioned", datastore.name)
         });
     }
-    let cited = judge.catalog.threshold(id).cited();
-    judge.fired_by(OVERCOMMITTED, severity, fact, rows, &cited);
+    judge.fired(OVERCOMMITTED, severity, fact, rows);
 }
 
 fn inaccessible(judge: &mut Judge<'_>) {
@@ -267,8 +264,7 @@ fn nobodys(judge: &mut Judge<'_>) {
             counted(some as u64, "VM is", "VMs are")
         ),
     };
-    let cited = judge.catalog.threshold("space-without-vm-pct").cited();
-    judge.fired_by(NOBODYS, Severity::Care, format!("{words}{filtered}."), rows, &cited);
+    judge.fired(NOBODYS, Severity::Care, format!("{words}{filtered}."), rows);
 }
 
 fn mounted_twice(judge: &mut Judge<'_>) {

@@ -10,24 +10,28 @@ const RAW: Rule = Rule {
     id: "disk-raw",
     advice: "A raw device stays on its LUN: convert it to a virtual disk (virtual mode converts with storage vMotion, physical mode needs a copy), or leave its VM out of the move.",
     source: "RVTools vDisk: Raw and Raw Comp. Mode",
+    thresholds: &[],
 };
 
 const SHARED: Rule = Rule {
     id: "disk-shared",
     advice: "Clusters that share disks need a target that supports it (not every NFS or VMFS set-up does) and move together, powered off; their space counts once.",
     source: "RVTools vDisk: Sharing mode, Shared Bus, and one path in several VMs",
+    thresholds: &[],
 };
 
 const FILE_LIMIT: Rule = Rule {
     id: "disk-above-file-limit",
     advice: "Split this disk inside the guest over several smaller ones before moving it to a platform with that limit, or choose another platform for it.",
     source: "",
+    thresholds: &["file-limit-mib"],
 };
 
 const SECRETS: Rule = Rule {
     id: "secrets-in-annotations",
     advice: "Change these passwords and take them out of the notes: everyone who can read the inventory or an export of it can read them. They were removed here before anything was stored.",
     source: "vInfo Annotation, searched for passwords, keys and tokens",
+    thresholds: &[],
 };
 
 const TAB: &str = "vDisk";
@@ -99,7 +103,6 @@ fn shared(judge: &mut Judge<'_>) {
 fn file_limit(judge: &mut Judge<'_>) {
     let limit = Mib(judge.limit("file-limit-mib"));
     let (rows, _) = rows_of(judge, |disk| !disk.raw && disk.capacity > limit);
-    let cited = judge.catalog.threshold("file-limit-mib").cited();
     if rows.is_empty() {
         return judge.passed(FILE_LIMIT, format!("No virtual disk is above {}.", size(limit)));
     }
@@ -108,7 +111,7 @@ fn file_limit(judge: &mut Judge<'_>) {
         counted(rows.total, "virtual disk is", "virtual disks are"),
         size(limit),
     );
-    judge.fired_by(FILE_LIMIT, Severity::Stops, fact, rows, &cited);
+    judge.fired(FILE_LIMIT, Severity::Stops, fact, rows);
 }
 
 fn secrets(judge: &mut Judge<'_>) {
