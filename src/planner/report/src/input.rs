@@ -1,6 +1,6 @@
 //! What a report is made from. Everything is borrowed but the options: nothing large is copied.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use plimsoll_demand::Demand;
 use plimsoll_ingest::{InputFile, Problems};
 use plimsoll_inventory::Inventory;
@@ -29,6 +29,6 @@ impl ReportInput<'_> {
     /// The date on the report: the day of the inventory, never the clock.
     #[must_use]
     pub fn date(&self) -> Option<Date> {
-        self.inventory.taken.map(|taken| taken.date())
+        self.inventory.taken.map(DateTime::date)
     }
 }

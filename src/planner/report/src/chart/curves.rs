@@ -2,7 +2,7 @@
 
 use plimsoll_model::Resource;
 
-use super::canvas::{Pen, Plot, Style};
+use super::canvas::{Plot, Style};
 use super::{limit_class, limit_outline};
 use crate::figure::CurvePoint;
 
@@ -22,7 +22,7 @@ pub fn level(plot: &Plot<'_, '_>, counts: &[f64], points: &[CurvePoint]) {
 
 /// The median, cut midway between counts and coloured by the limit, with its mark on each count
 /// that has room for one.
-pub fn median(pen: &Pen<'_>, plot: &Plot<'_, '_>, counts: &[f64], points: &[CurvePoint]) {
+pub fn median(plot: &Plot<'_, '_>, counts: &[f64], points: &[CurvePoint]) {
     let at = |index: usize| (counts[index], points[index].median);
     let midway = |one: (f64, f64), other: (f64, f64)| {
         (f64::midpoint(one.0, other.0), f64::midpoint(one.1, other.1))
@@ -51,7 +51,6 @@ pub fn median(pen: &Pen<'_>, plot: &Plot<'_, '_>, counts: &[f64], points: &[Curv
             (start..=end).filter(|index| index % every == 0 || start == end).map(at).collect();
         plot.marks(Style(limit_class(limit).1), &limit_outline(limit), &marks);
     }
-    let _ = pen;
 }
 
 /// Runs of points with the same limit: (limit, first, last).

@@ -117,7 +117,7 @@ fn panel(
     };
     plot.dots(Style("hole"), 2.8, &dots(false));
     plot.dots(Style("dot"), 2.8, &dots(true));
-    curves::median(pen, &plot, &xs, &panel.points);
+    curves::median(&plot, &xs, &panel.points);
     ribbon(pen, &plot, chart, panel, layout, top - 20.0);
     x_axis(pen, &plot, chart, layout, bottom);
     let low = plot.at(xs[chart.chosen], panel.points[chart.chosen].low);

@@ -82,7 +82,7 @@ fn panel(
     let needed = plot.at(*first, chart.needed).1;
     pen.line(Style("need"), (left, needed), (right, needed));
     curves::level(&plot, &xs, points);
-    curves::median(pen, &plot, &xs, points);
+    curves::median(&plot, &xs, points);
     let value = plot.at(*last, end.median.max(end.high)).1;
     pen.text(Style("b halo"), Hold::End, right, value - 6.0, &number::modelled(end.median));
     for (index, count) in counts.iter().enumerate() {

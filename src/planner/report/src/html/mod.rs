@@ -150,9 +150,9 @@ fn section(out: &mut String, section: &Section, metadata: &str) {
     }
     out.push_str("</div>\n");
     if !section.notes.is_empty() {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<aside class=\"margin\" aria-label=\"Notes on: {}\">\n",
+            "<aside class=\"margin\" aria-label=\"Notes on: {}\">",
             escape(&section.topic),
         );
         for note in &section.notes {
