@@ -122,12 +122,8 @@ fn candidates<'a>(scenario: &'a Scenario<'_>, shape: &Shape<'a>) -> Vec<Shape<'a
         .collect();
     let most = (shape.datastores + MORE_DATASTORES).min(scenario.max_datastores);
     (shape.datastores..=most)
-        .flat_map(|datastores| {
-            offers.iter().map(move |offer| scenario.shape(*offer, datastores))
-        })
-        .filter(|other| {
-            other.datastores != shape.datastores || other.offer.qos != shape.offer.qos
-        })
+        .flat_map(|datastores| offers.iter().map(move |offer| scenario.shape(*offer, datastores)))
+        .filter(|other| other.datastores != shape.datastores || other.offer.qos != shape.offer.qos)
         .collect()
 }
 
@@ -177,9 +173,7 @@ fn layout_remarks(
         ));
     }
     for group in &layout.crowded {
-        remarks.push(format!(
-            "{group}: there are too few datastores to keep them all apart."
-        ));
+        remarks.push(format!("{group}: there are too few datastores to keep them all apart."));
     }
     remarks
 }

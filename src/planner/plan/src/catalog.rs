@@ -10,7 +10,8 @@ use serde::Serialize;
 
 pub use esxi::{EsxiLimits, EsxiSetting, EsxiVersion};
 pub use platform::{
-    Choice, CountStatement, Fact, Gateway, HostType, Limits, Platform, SourceNote, Tier, TierThroughput,
+    Choice, CountStatement, Fact, Gateway, HostType, Limits, Platform, SourceNote, Tier,
+    TierThroughput,
 };
 pub use prices::{PriceTable, RegionPrices, TierRates};
 
@@ -80,14 +81,17 @@ impl Catalog {
     ///
     /// # Errors
     /// [`Error::Unknown`] with the regions there are.
-    pub fn region(&self, platform: &Platform, region: &str) -> Result<Option<&RegionPrices>, Error> {
+    pub fn region(
+        &self,
+        platform: &Platform,
+        region: &str,
+    ) -> Result<Option<&RegionPrices>, Error> {
         let Some(id) = &platform.prices else { return Ok(None) };
-        let table = self.prices.iter().find(|table| &table.id == id).ok_or_else(|| {
-            Error::Catalog {
+        let table =
+            self.prices.iter().find(|table| &table.id == id).ok_or_else(|| Error::Catalog {
                 file: platform.id.clone(),
                 reason: format!("it names the price table `{id}`, which does not exist"),
-            }
-        })?;
+            })?;
         table.regions.iter().find(|prices| prices.region == region).map(Some).ok_or_else(|| {
             Error::Unknown {
                 what: "region",

@@ -87,9 +87,7 @@ pub(crate) fn performance(
         let level = curve.level(scenario.certainty);
         match limit {
             Some((resource, value)) if value < curve.level(0.5) => (level.min(value), resource),
-            Some((_, value)) => {
-                (level.min(value), curve.binding().unwrap_or(Resource::Pool))
-            }
+            Some((_, value)) => (level.min(value), curve.binding().unwrap_or(Resource::Pool)),
             None => (level, curve.binding().unwrap_or(Resource::Pool)),
         }
     };
@@ -149,19 +147,24 @@ pub(crate) fn violations(
 /// Median response time at the load with the failure.
 pub(crate) fn latency(
     scenario: &Scenario<'_>,
-    carry: &Carry<'_>,
+    carry: &mut Carry<'_>,
     shape: &Shape<'_>,
 ) -> Result<f64, LatencyUnknown> {
     let configuration = scenario.configuration(scenario.alive().max(1), shape.datastores);
-    carry
-        .model
-        .latency_ms(Quantity::Iops, &configuration, scenario.need.load_iops)
-        .map(|latency| latency.median_ms)
+    let block = scenario.need.block_kib;
+    let own = carry.model.block_kib(Quantity::Iops).unwrap_or(block);
+    // The model speaks of its own block: the load counts as the IOPS of that block which use the
+    // limits as much.
+    let at = |carry: &mut Carry<'_>, block| {
+        carry.curve(Quantity::Iops, &configuration, block).level(0.5)
+    };
+    let load = scenario.need.load_iops * at(carry, own) / at(carry, block).max(1e-9);
+    carry.model.latency_ms(Quantity::Iops, &configuration, load).map(|latency| latency.median_ms)
 }
 
 fn latency_violation(
     scenario: &Scenario<'_>,
-    carry: &Carry<'_>,
+    carry: &mut Carry<'_>,
     shape: &Shape<'_>,
     limit: f64,
 ) -> Option<Violation> {
@@ -209,11 +212,8 @@ fn amount(shape: &Shape<'_>) -> f64 {
 
 /// Make the choice; `None` only when the scenario has no tier at all.
 pub(crate) fn choose<'a>(scenario: &'a Scenario<'_>, carry: &mut Carry<'_>) -> Option<Choice<'a>> {
-    let offers: Vec<OfferResult<'a>> = scenario
-        .offers()
-        .into_iter()
-        .map(|offer| settle(scenario, carry, offer))
-        .collect();
+    let offers: Vec<OfferResult<'a>> =
+        scenario.offers().into_iter().map(|offer| settle(scenario, carry, offer)).collect();
     let mut chosen: Option<&Shape<'a>> = None;
     for result in offers.iter().filter(|result| result.refused.is_none()) {
         let Some(shape) = &result.best else { continue };
@@ -283,9 +283,7 @@ fn off_the_flow<'a>(
             Quantity::Throughput => reached.mibps_binding,
         }
     };
-    if shape.datastores >= scenario.max_datastores
-        || binding(carry, &shape) != Resource::Flow
-    {
+    if shape.datastores >= scenario.max_datastores || binding(carry, &shape) != Resource::Flow {
         return shape;
     }
     let more = scenario.shape(shape.offer, shape.datastores + 1);

@@ -32,8 +32,8 @@ pub(crate) fn ceilings(scenario: &Scenario<'_>, model: &Model, shape: &Shape<'_>
             _ => None,
         };
         let Some(instances) = instances else { continue };
-        let each = |quantity| model.ceiling(quantity, resource).map(|ceiling| ceiling.value);
-        let (iops, mibps) = (each(Quantity::Iops), each(Quantity::Throughput));
+        let iops = iops_at_block(model, resource, scenario.need.block_kib);
+        let mibps = model.ceiling(Quantity::Throughput, resource).map(|ceiling| ceiling.value);
         if iops.is_none() && mibps.is_none() {
             continue;
         }
@@ -60,6 +60,30 @@ pub(crate) fn ceilings(scenario: &Scenario<'_>, model: &Model, shape: &Shape<'_>
     rows
 }
 
+/// IOPS that one instance carries at a block size: an operation costs `a + g x block`, with `a` and
+/// `g` from the two series, as in [`Model::predict_iops_at_block`].
+fn iops_at_block(model: &Model, resource: Resource, block_kib: f64) -> Option<f64> {
+    let small = model.ceiling(Quantity::Iops, resource)?.value;
+    let stated = model.block_kib(Quantity::Iops)?;
+    let large = model.ceiling(Quantity::Throughput, resource).map(|ceiling| ceiling.value);
+    let (Some(large), Some(large_block)) = (large, model.block_kib(Quantity::Throughput)) else {
+        return Some(small);
+    };
+    if (block_kib - stated).abs() < 1e-9 || large_block <= stated {
+        return Some(small);
+    }
+    let (cost_small, cost_large) = (1.0 / small, large_block / (1024.0 * large));
+    let slope = ((cost_large - cost_small) / (large_block - stated)).max(0.0);
+    let cost = if block_kib <= stated {
+        cost_small
+    } else if block_kib <= large_block {
+        cost_small + slope * (block_kib - stated)
+    } else {
+        cost_large.max(cost_small) * block_kib / large_block
+    };
+    Some(1.0 / cost)
+}
+
 /// How the numbers were reached, with the numbers put in.
 pub(crate) fn derivation(
     scenario: &Scenario<'_>,
@@ -76,7 +100,8 @@ pub(crate) fn derivation(
     let need = &scenario.need;
     let years = f64::from(demand.options.horizon_months) / 12.0;
     let growth = demand.options.load_growth_pct_per_year;
-    let power = if (years - 1.0).abs() < 1e-9 { String::new() } else { format!("^{}", plain(years)) };
+    let power =
+        if (years - 1.0).abs() < 1e-9 { String::new() } else { format!("^{}", plain(years)) };
     step(
         &format!(
             "Load in {} months: 95th percentile of the summed load, with growth",
@@ -130,7 +155,7 @@ pub(crate) fn derivation(
     );
     step(
         &format!(
-            "Limits with {} of {} hosts, {}, {} flows",
+            "Limits with {} of {} hosts, {}, {} flows; IOPS at {} KiB",
             scenario.alive(),
             scenario.hosts,
             count(shape.datastores, "datastore"),
@@ -138,7 +163,8 @@ pub(crate) fn derivation(
                 .iter()
                 .find(|row| row.resource == Resource::Flow)
                 .and_then(|row| row.instances)
-                .map_or_else(|| "no".to_owned(), whole)
+                .map_or_else(|| "no".to_owned(), whole),
+            plain((need.block_kib * 10.0).round() / 10.0)
         ),
         ceilings.iter().filter_map(ceiling_words).collect::<Vec<_>>().join("; "),
         ceilings
@@ -161,15 +187,17 @@ pub(crate) fn derivation(
     );
     step(
         "Which limit binds: the share of each in the sum",
-        shares_words(&point.iops.shares) + " for IOPS; " + &shares_words(&point.mibps.shares) + " for MiB/s",
-        format!(
-            "{} for IOPS, {} for MiB/s",
-            point.iops.binding.name(),
-            point.mibps.binding.name()
-        ),
+        shares_words(&point.iops.shares)
+            + " for IOPS; "
+            + &shares_words(&point.mibps.shares)
+            + " for MiB/s",
+        format!("{} for IOPS, {} for MiB/s", point.iops.binding.name(), point.mibps.binding.name()),
     );
     step(
-        &format!("How sure: {} draws of the limits from what the points leave open", whole(DRAWS as f64)),
+        &format!(
+            "How sure: {} draws of the limits from what the points leave open",
+            whole(DRAWS as f64)
+        ),
         format!(
             "IOPS: 5th percentile {}, median {}, 95th {}; P(X >= {}) = {:.3}. MiB/s: {}, {}, {}; \
              P(X >= {}) = {:.3}",
@@ -194,16 +222,16 @@ pub(crate) fn derivation(
         let used = need.load_iops / point.iops.median.max(1e-9);
         step(
             "Response time at the load",
-            format!("R0 x [1 - {used:.2}^{0:.2}]^(-1/{0:.2})", exponent),
+            format!("R0 x [1 - {used:.2}^{exponent:.2}]^(-1/{exponent:.2})"),
             format!("{} ms", modelled(latency.0)),
         );
     }
     if let Some(money) = &shape.monthly {
-        step("Price", price_words(scenario, shape), format!(
-            "{} {} a month",
-            whole(money.amount),
-            money.currency
-        ));
+        step(
+            "Price",
+            price_words(scenario, shape),
+            format!("{} {} a month", whole(money.amount), money.currency),
+        );
     }
     steps
 }
@@ -277,36 +305,43 @@ fn price_words(scenario: &Scenario<'_>, shape: &Shape<'_>) -> String {
     }
 }
 
+/// Where the number of hosts comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostsFrom {
+    Option,
+    Inventory,
+    Platform,
+}
+
 /// What the plan adds to the demand's assumptions.
 pub(crate) fn assumptions(
     scenario: &Scenario<'_>,
     demand: &Demand,
     model: &Model,
     shape: &Shape<'_>,
-    hosts_given: bool,
+    hosts_from: HostsFrom,
     options: &PlanOptions,
 ) -> Vec<Assumption> {
     let mut rows = demand.assumptions.clone();
     let mut add = |id: &str, what: &str, value: String, source: String, grade: EvidenceGrade| {
-        rows.push(Assumption {
-            id: id.to_owned(),
-            what: what.to_owned(),
-            value,
-            source,
-            grade,
-        });
+        rows.push(Assumption { id: id.to_owned(), what: what.to_owned(), value, source, grade });
     };
     let option = "option of the plan".to_owned();
     add(
         "hosts",
         "Hosts that run the machines",
         scenario.hosts.to_string(),
-        if hosts_given {
-            option.clone()
-        } else {
-            "hosts of the inventory, at least the platform's least".to_owned()
+        match hosts_from {
+            HostsFrom::Option => option.clone(),
+            HostsFrom::Inventory => "hosts of the inventory".to_owned(),
+            HostsFrom::Platform => {
+                "least number of the platform: give the number you run".to_owned()
+            }
         },
-        EvidenceGrade::A,
+        match hosts_from {
+            HostsFrom::Option | HostsFrom::Inventory => EvidenceGrade::A,
+            HostsFrom::Platform => EvidenceGrade::D,
+        },
     );
     add(
         "hosts-lost",
@@ -315,7 +350,13 @@ pub(crate) fn assumptions(
         option.clone(),
         EvidenceGrade::D,
     );
-    add("headroom", "Room above the load", format!("{}%", plain(options.headroom_pct)), option.clone(), EvidenceGrade::D);
+    add(
+        "headroom",
+        "Room above the load",
+        format!("{}%", plain(options.headroom_pct)),
+        option.clone(),
+        EvidenceGrade::D,
+    );
     add(
         "certainty",
         "Probability with which the needed load is carried",
@@ -394,10 +435,9 @@ pub(crate) fn remarks(
     let platform = scenario.platform;
     let mut remarks = Vec::new();
     let statements = &platform.datastores_per_cluster;
-    if let (Some(least), Some(most)) = (
-        statements.iter().map(|row| row.value).min(),
-        statements.iter().map(|row| row.value).max(),
-    ) && least != most
+    if let (Some(least), Some(most)) =
+        (statements.iter().map(|row| row.value).min(), statements.iter().map(|row| row.value).max())
+        && least != most
     {
         let listed: Vec<String> =
             statements.iter().map(|row| format!("{} ({})", row.value, row.date)).collect();

@@ -59,8 +59,7 @@ impl ConnectionLimits {
             });
         }
         if !platform.nconnect.values.contains(&options.nconnect) {
-            let known: Vec<String> =
-                platform.nconnect.values.iter().map(u32::to_string).collect();
+            let known: Vec<String> = platform.nconnect.values.iter().map(u32::to_string).collect();
             return Err(Error::Option {
                 option: "nconnect",
                 given: options.nconnect.to_string(),
@@ -166,7 +165,10 @@ fn settings(
                     limits.mounts_max
                 )
             } else {
-                format!("{datastores} of {} mounts in use; mounts that stay come on top.", limits.mounts)
+                format!(
+                    "{datastores} of {} mounts in use; mounts that stay come on top.",
+                    limits.mounts
+                )
             },
         },
         HostSetting {

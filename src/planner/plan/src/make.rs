@@ -9,6 +9,7 @@ use crate::arrange::{arrange, one_vm, stripe};
 use crate::carry::{Carry, carried};
 use crate::catalog::{Catalog, HOURS_PER_MONTH, Platform, TierThroughput};
 use crate::choose::{self, Choice, choose};
+use crate::explain::HostsFrom;
 use crate::scenario::Scenario;
 use crate::sensitivity::{sensitivities, what_if};
 use crate::shape::{Shape, value};
@@ -176,15 +177,11 @@ fn largest_piece(
     options: &PlanOptions,
     divide: bool,
 ) -> f64 {
-    let growth = if demand.used_today.0 > 0.0 {
-        demand.used_horizon.0 / demand.used_today.0
-    } else {
-        1.0
-    };
+    let growth =
+        if demand.used_today.0 > 0.0 { demand.used_horizon.0 / demand.used_today.0 } else { 1.0 };
     let usable = (1.0 - options.snapshot_reserve_pct / 100.0) * (1.0 - options.slack_pct / 100.0);
     let most = value(&platform.limits.volume_max_gib).unwrap_or(f64::INFINITY) * usable;
-    let file_gib =
-        value(&platform.limits.file_max_tib).map_or(f64::INFINITY, |tib| tib * 1024.0);
+    let file_gib = value(&platform.limits.file_max_tib).map_or(f64::INFINITY, |tib| tib * 1024.0);
     demand
         .vms
         .iter()
@@ -193,7 +190,8 @@ fn largest_piece(
             if disk.is_some_and(|disk| disk.gib().0 > file_gib) {
                 return None;
             }
-            let piece = if divide { disk.map_or(one.used, |disk| disk.min(one.used)) } else { one.used };
+            let piece =
+                if divide { disk.map_or(one.used, |disk| disk.min(one.used)) } else { one.used };
             Some(piece.gib().0 * growth)
         })
         .filter(|piece| *piece <= most)
@@ -219,14 +217,13 @@ fn assemble(
             }
         })
         .collect();
-    let point = frontier
-        .iter()
-        .find(|point| point.datastores == shape.datastores)
-        .cloned()
-        .ok_or_else(|| Error::Step {
-            step: "find the chosen count on the frontier",
-            reason: format!("{} is not on it", shape.datastores),
-        })?;
+    let point =
+        frontier.iter().find(|point| point.datastores == shape.datastores).cloned().ok_or_else(
+            || Error::Step {
+                step: "find the chosen count on the frontier",
+                reason: format!("{} is not on it", shape.datastores),
+            },
+        )?;
     let reached = choose::performance(scenario, carry, shape);
     let (binding_quantity, _) = reached.tighter(need.needed_iops(), need.needed_mibps());
     let binding_resource = match binding_quantity {
@@ -303,13 +300,23 @@ fn assemble(
             demand,
             model,
             shape,
-            options.hosts.is_some(),
+            hosts_from(inputs, scenario),
             options,
         ),
         remarks,
         ceilings,
         frontier,
     })
+}
+
+fn hosts_from(inputs: &Inputs<'_>, scenario: &Scenario<'_>) -> HostsFrom {
+    if inputs.options.hosts.is_some() {
+        HostsFrom::Option
+    } else if inputs.inventory.hosts.len() == scenario.hosts as usize {
+        HostsFrom::Inventory
+    } else {
+        HostsFrom::Platform
+    }
 }
 
 /// One count on the chosen tier.

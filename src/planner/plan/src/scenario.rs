@@ -144,7 +144,11 @@ impl<'a> Scenario<'a> {
             connections: ConnectionLimits::new(&catalog.esxi, platform, options)?,
             need: Need {
                 load_iops: demand.horizon.iops_p95.0,
-                block_kib: if demand.horizon.block_kib > 0.0 { demand.horizon.block_kib } else { 8.0 },
+                block_kib: if demand.horizon.block_kib > 0.0 {
+                    demand.horizon.block_kib
+                } else {
+                    8.0
+                },
                 load_mibps: demand.horizon.mibps_p95.0,
                 headroom: options.headroom_pct / 100.0,
                 used_gib: demand.used_horizon.0,
@@ -189,8 +193,7 @@ impl<'a> Scenario<'a> {
     /// What the model is asked for `datastores` and `hosts`. A load that is uneven over the
     /// datastores counts as fewer of them: the fullest must not pass its own limit.
     pub(crate) fn configuration(&self, hosts: u32, datastores: u32) -> Configuration {
-        let per_host =
-            flows_per_host(datastores, self.addresses, self.nconnect, &self.connections);
+        let per_host = flows_per_host(datastores, self.addresses, self.nconnect, &self.connections);
         let evenness = 1.0 / self.imbalance;
         Configuration {
             hosts: f64::from(hosts),

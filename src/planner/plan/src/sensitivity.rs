@@ -322,13 +322,9 @@ fn turn(
     let at = |carry: &mut Carry<'_>, value: f64| margin_of(&moved(value), carry, shape, knob.of);
     let low = at(carry, knob.low);
     let high = at(carry, knob.high);
-    let (bad, good) = if low < high {
-        (knob.search.0, knob.search.1)
-    } else {
-        (knob.search.1, knob.search.0)
-    };
-    let mut holds =
-        |value: f64| margin_of(&moved(value), carry, shape, knob.of) >= -1e-9;
+    let (bad, good) =
+        if low < high { (knob.search.0, knob.search.1) } else { (knob.search.1, knob.search.0) };
+    let mut holds = |value: f64| margin_of(&moved(value), carry, shape, knob.of) >= -1e-9;
     let fails_at = (feasible && (low - high).abs() > 1e-12)
         .then(|| flip(knob.value, bad, knob.whole, &mut |value| !holds(value)))
         .flatten();

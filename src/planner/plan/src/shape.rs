@@ -133,9 +133,7 @@ impl Scenario<'_> {
 
         let capacity_gib = need.capacity_gib();
         let volume_min = value(&limits.volume_min_gib).unwrap_or(1.0);
-        let volume_needed = (capacity_gib / count)
-            .max(need.smallest_volume_gib())
-            .max(volume_min);
+        let volume_needed = (capacity_gib / count).max(need.smallest_volume_gib()).max(volume_min);
         let volume_max = value(&limits.volume_max_gib);
         if let Some(most) = volume_max.filter(|most| volume_needed > *most) {
             violations.push(Violation {
@@ -218,7 +216,9 @@ impl Scenario<'_> {
                 ratio: throughput * self.imbalance_for(offer.qos) / cap.max(1e-9),
             });
         }
-        let monthly = self.monthly(&offer, pool_gib, size_gib * count, provisioned_mibps);
+        // Space of the user's own array is priced before it is rounded to whole GiB, so that the price
+        // does not depend on the count.
+        let monthly = self.monthly(&offer, pool_gib, volume_share * count, provisioned_mibps);
         Shape {
             offer,
             datastores,

@@ -1,8 +1,6 @@
 //! Demands and inventories for the tests of this crate.
 
-use plimsoll_demand::{
-    Class, ClassId, Demand, DemandOptions, Load, Lognormal, VmDemand,
-};
+use plimsoll_demand::{Class, ClassId, Demand, DemandOptions, Load, Lognormal, VmDemand};
 use plimsoll_inventory::{Inventory, VmId};
 use plimsoll_units::{EvidenceGrade, Gib, Iops, Mib, MibPerSec};
 

@@ -26,7 +26,9 @@ pub(crate) fn table(
         seen.push(id);
         let siblings = || choice.offers.iter().filter(|other| other.offer.tier.id == id);
         let own = siblings().find(|other| is_of(other, chosen));
-        let Some(best) = own.or_else(|| siblings().min_by(|left, right| rank(left).total_cmp(&rank(right)))) else {
+        let Some(best) =
+            own.or_else(|| siblings().min_by(|left, right| rank(left).total_cmp(&rank(right))))
+        else {
             continue;
         };
         rows.extend(row(scenario, carry, chosen, best));
@@ -95,9 +97,7 @@ pub(crate) fn runner_up(choice: &Choice<'_>, chosen: &Shape<'_>) -> Option<Strin
     let other = choice
         .offers
         .iter()
-        .filter(|result| {
-            result.refused.is_none() && result.offer.tier.id != chosen.offer.tier.id
-        })
+        .filter(|result| result.refused.is_none() && result.offer.tier.id != chosen.offer.tier.id)
         .filter_map(|result| result.best.as_ref())
         .min_by(|left, right| price(left).total_cmp(&price(right)));
     match other {

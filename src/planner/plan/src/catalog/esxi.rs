@@ -49,11 +49,7 @@ impl EsxiVersion {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let start = text.find(|letter: char| letter.is_ascii_digit())?;
-        let (version, rest) = match text[start..].split_once("build") {
-            Some((version, _)) => (version, ""),
-            None => (&text[start..], ""),
-        };
-        debug_assert!(rest.is_empty());
+        let version = text[start..].split("build").next()?;
         let numbers: Vec<u32> = version
             .split(|letter: char| !letter.is_ascii_digit())
             .filter(|part| !part.is_empty())
@@ -91,16 +87,15 @@ impl EsxiLimits {
     /// # Errors
     /// [`Error::Option`] when the version is older than the oldest row.
     pub fn setting(&self, name: &str, version: &EsxiVersion) -> Result<&EsxiSetting, Error> {
-        self.settings
-            .iter()
-            .filter(|row| row.name == name)
-            .filter(|row| EsxiVersion::parse(&row.from).is_some_and(|from| version.at_least(&from)))
-            .next_back()
-            .ok_or_else(|| Error::Option {
-                option: "esxi_version",
-                given: version.0.iter().map(u32::to_string).collect::<Vec<_>>().join("."),
-                expected: format!("the catalogue knows {name} from 6.0 on; give 6.0 or later"),
-            })
+        let reached = |row: &&EsxiSetting| {
+            row.name == name
+                && EsxiVersion::parse(&row.from).is_some_and(|from| version.at_least(&from))
+        };
+        self.settings.iter().rfind(reached).ok_or_else(|| Error::Option {
+            option: "esxi_version",
+            given: version.0.iter().map(u32::to_string).collect::<Vec<_>>().join("."),
+            expected: format!("the catalogue knows {name} from 6.0 on; give 6.0 or later"),
+        })
     }
 }
 

@@ -59,8 +59,7 @@ impl PriceTable {
     /// # Errors
     /// [`Error::Catalog`] when a column is missing or a cell is not a number.
     pub fn parse(id: &str, file: &str, text: &str) -> Result<Self, Error> {
-        let broken =
-            |reason: String| Error::Catalog { file: file.to_owned(), reason };
+        let broken = |reason: String| Error::Catalog { file: file.to_owned(), reason };
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let headers = reader.headers().map_err(|error| broken(error.to_string()))?.clone();
         let mut regions = Vec::new();

@@ -187,8 +187,13 @@ fn an_own_array_is_planned_from_its_ceilings() {
     let load = demand(80_000.0, 500.0, 20.0, 100);
     let chosen = plan(&load, &options);
     assert!(chosen.feasible, "{:?}", chosen.infeasible_because);
-    let size = chosen.datastore_size_gib.0 * f64::from(chosen.datastores);
-    assert!((chosen.monthly_cost.unwrap().amount - size * 0.05).abs() < 1e-6);
+    // 20 TiB over 0.85 and 0.80 at 0.05 USD a GiB.
+    let space = 20.0 * 1024.0 / 0.85 / 0.80;
+    assert!((chosen.monthly_cost.unwrap().amount - space * 0.05).abs() < 1e-6);
+    assert_eq!(
+        chosen.datastores,
+        chosen.frontier.iter().find(|one| one.feasible).unwrap().datastores
+    );
     assert!(chosen.latency_ms.unwrap().0 >= 0.4);
     let too_small =
         PlanOptions { array: Some(ArrayCeilings { array_tib: Some(10.0), ..array }), ..options };
@@ -256,8 +261,11 @@ fn flows_that_bind_cost_one_more_datastore_when_that_is_free() {
     let plan = plan(&demand(90_000.0, 100.0, 20.0, 100), &options);
     let chosen = &plan.frontier[plan.datastores as usize - 1];
     let fewer = &plan.frontier[plan.datastores as usize - 2];
-    assert!(chosen.iops.binding != Resource::Flow || !plan.frontier[plan.datastores as usize].feasible
-        || plan.frontier[plan.datastores as usize].iops.binding == Resource::Flow);
+    assert!(
+        chosen.iops.binding != Resource::Flow
+            || !plan.frontier[plan.datastores as usize].feasible
+            || plan.frontier[plan.datastores as usize].iops.binding == Resource::Flow
+    );
     assert_eq!(fewer.iops.binding, Resource::Flow);
 }
 
@@ -295,6 +303,9 @@ proptest! {
     ) {
         let load = demand(iops, mibps, tib, 300);
         let chosen = plan(&load, &options());
+        // A value that is not a finite number would come back as null and not be read.
+        let text = serde_json::to_string(&chosen).unwrap();
+        prop_assert!(serde_json::from_str::<Plan>(&text).is_ok());
         if chosen.feasible {
             let point = &chosen.frontier[chosen.datastores as usize - 1];
             prop_assert!(point.feasible, "{:?}", point.violations);
