@@ -41,13 +41,16 @@
     const style = sheet.filter(rule => rule.selectorText && /(^|, )svg /.test(rule.selectorText))
       .map(rule => literal(rule.cssText)).join("\n").replace(/svg \./g, ".").replace(/svg text/g, "text");
     const [, , width, height] = svg.getAttribute("viewBox").split(" ");
-    svg.setAttribute("width", width); svg.setAttribute("height", height);
+    // A margin, so that the drawing does not touch the edge of wherever it is put.
+    const box = { x: -12, y: -8, width: Number(width) + 24, height: Number(height) + 16 };
+    svg.setAttribute("viewBox", Object.values(box).join(" "));
+    svg.setAttribute("width", box.width); svg.setAttribute("height", box.height);
     const defs = document.querySelector("defs").cloneNode(true);
     defs.innerHTML = literal(defs.innerHTML);
     const sheetElement = document.createElementNS("http://www.w3.org/2000/svg", "style");
     sheetElement.textContent = style;
     const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    for (const [name, value] of [["width", "100%"], ["height", "100%"], ["fill", light["--paper"]]]) paper.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ ...box, fill: light["--paper"] })) paper.setAttribute(name, value);
     svg.prepend(sheetElement, defs, paper);
     return new XMLSerializer().serializeToString(svg);
   };
