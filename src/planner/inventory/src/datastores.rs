@@ -6,10 +6,11 @@
 //! taken from the first sighting, hosts from all. An NFS export that one vCenter mounts under two
 //! names stays two datastores here and is a finding.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use plimsoll_ingest::rows::{DatastoreRow, RowRef, Text};
 use plimsoll_ingest::{Export, Severity};
+use polars::prelude::PlHashMap;
 
 use crate::duplicates::Duplicates;
 use crate::hosts::Hosts;
@@ -80,10 +81,10 @@ pub(crate) struct Datastores<'a> {
     /// Index into `Export::datastores` of the rows of each datastore.
     pub rows: Vec<Vec<u32>>,
     seen_by: Vec<BTreeSet<VcenterCode>>,
-    by_object: HashMap<(VcenterCode, &'a str), DatastoreId>,
-    by_address: HashMap<String, Vec<DatastoreId>>,
-    by_url: HashMap<String, Vec<DatastoreId>>,
-    by_name: HashMap<(VcenterCode, &'a str), Vec<DatastoreId>>,
+    by_object: PlHashMap<(VcenterCode, &'a str), DatastoreId>,
+    by_address: PlHashMap<String, Vec<DatastoreId>>,
+    by_url: PlHashMap<String, Vec<DatastoreId>>,
+    by_name: PlHashMap<(VcenterCode, &'a str), Vec<DatastoreId>>,
 }
 
 impl<'a> Datastores<'a> {

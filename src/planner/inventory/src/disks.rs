@@ -3,9 +3,6 @@
 //! A disk that several VMs use is listed once for each of them; all listings but the first are
 //! marked as duplicates, told by the path on the datastore, else by the disk's UUID.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use plimsoll_ingest::Export;
 use plimsoll_ingest::rows::DiskRow;
 use plimsoll_units::Mib;
@@ -34,7 +31,7 @@ pub(crate) struct Disks {
 pub(crate) fn read<'a>(export: &'a Export, joined: &mut Joined<'a>) -> Disks {
     let vms = joined.index.len();
     let mut owners = Owners::new(vms);
-    let mut listings: HashMap<Listing<'a>, First> = HashMap::new();
+    let mut listings: PlHashMap<Listing<'a>, First> = PlHashMap::default();
     let mut list: Vec<Disk> = Vec::with_capacity(export.disks.len());
     let mut columns = Columns::with_capacity(export.disks.len());
     let mut placed = 0;
@@ -106,19 +103,13 @@ struct First {
 
 /// The first listing by another VM, when this is not the first.
 fn first_listing<'a>(
-    listings: &mut HashMap<Listing<'a>, First>,
+    listings: &mut PlHashMap<Listing<'a>, First>,
     listing: Listing<'a>,
     vm: u32,
     position: Option<usize>,
 ) -> Option<First> {
-    match listings.entry(listing) {
-        Entry::Occupied(first) if first.get().vm != vm => Some(*first.get()),
-        Entry::Occupied(_) => None,
-        Entry::Vacant(place) => {
-            place.insert(First { vm, disk: position });
-            None
-        }
-    }
+    let first = *listings.entry(listing).or_insert(First { vm, disk: position });
+    (first.vm != vm).then_some(first)
 }
 
 /// Multi-writer, or on a controller whose bus is shared. RVTools 3.x wrote the bus as a number,

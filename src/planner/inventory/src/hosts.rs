@@ -1,9 +1,8 @@
 //! Hosts and clusters: from vHost and vCluster, and from every tab that mentions one.
 
-use std::collections::HashMap;
-
 use plimsoll_ingest::rows::{HostRow, Text};
 use plimsoll_ingest::{Export, Problem, Severity};
+use polars::prelude::PlHashMap;
 
 use crate::duplicates::Duplicates;
 use crate::identity::number;
@@ -18,7 +17,7 @@ pub(crate) struct Hosts<'a> {
     pub list: Vec<Host>,
     /// vCenter of each host.
     pub vcenters: Vec<VcenterCode>,
-    by_name: HashMap<(VcenterCode, &'a str), HostId>,
+    by_name: PlHashMap<(VcenterCode, &'a str), HostId>,
 }
 
 impl<'a> Hosts<'a> {
@@ -131,7 +130,7 @@ pub(crate) fn clusters(
     hosts: &Hosts<'_>,
 ) -> Vec<Cluster> {
     let mut list: Vec<Cluster> = Vec::new();
-    let mut by_name: HashMap<(VcenterCode, Text), usize> = HashMap::new();
+    let mut by_name: PlHashMap<(VcenterCode, Text), usize> = PlHashMap::default();
     let mut mention = |vcenter: VcenterCode, name: &Text, list: &mut Vec<Cluster>| {
         *by_name.entry((vcenter, name.clone())).or_insert_with(|| {
             list.push(Cluster { name: name.clone(), hosts: Vec::new(), ha: None });

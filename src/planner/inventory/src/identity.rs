@@ -6,10 +6,9 @@
 //! in the same order within the same vCenter; a weaker key never overrules a stronger one that
 //! both sides have.
 
-use std::collections::HashMap;
-
 use plimsoll_ingest::rows::{VmRef, VmRow};
 use plimsoll_ingest::{Export, Severity};
+use polars::prelude::{InitHashMaps, PlHashMap};
 
 use crate::duplicates::Duplicates;
 use crate::report::{Kind, Report};
@@ -67,11 +66,11 @@ pub(crate) struct VmSeed {
 pub(crate) struct VmIndex<'a> {
     /// VMs in order of first appearance.
     pub seeds: Vec<VmSeed>,
-    by_id: HashMap<(VcenterCode, &'a str), u32>,
-    by_uuid: HashMap<(VcenterCode, &'a str), u32>,
-    by_name: HashMap<(VcenterCode, &'a str), u32>,
+    by_id: PlHashMap<(VcenterCode, &'a str), u32>,
+    by_uuid: PlHashMap<(VcenterCode, &'a str), u32>,
+    by_name: PlHashMap<(VcenterCode, &'a str), u32>,
     /// VMs that other tabs mention and vInfo does not list, numbered after the VMs.
-    strangers: HashMap<(VcenterCode, &'a str), u32>,
+    strangers: PlHashMap<(VcenterCode, &'a str), u32>,
 }
 
 impl<'a> VmIndex<'a> {
@@ -84,13 +83,13 @@ impl<'a> VmIndex<'a> {
     ) -> Self {
         let mut index = Self {
             seeds: Vec::with_capacity(export.vms.len()),
-            by_id: HashMap::with_capacity(export.vms.len()),
-            by_uuid: HashMap::with_capacity(export.vms.len()),
-            by_name: HashMap::with_capacity(export.vms.len()),
-            strangers: HashMap::new(),
+            by_id: PlHashMap::with_capacity(export.vms.len()),
+            by_uuid: PlHashMap::with_capacity(export.vms.len()),
+            by_name: PlHashMap::with_capacity(export.vms.len()),
+            strangers: PlHashMap::new(),
         };
         // Only for rows whose identity is the UUID: it holds across files, whatever their vCenter.
-        let mut by_uuid_alone: HashMap<&'a str, Vec<u32>> = HashMap::new();
+        let mut by_uuid_alone: PlHashMap<&'a str, Vec<u32>> = PlHashMap::new();
         for (position, row) in export.vms.iter().enumerate() {
             if duplicates.is_repeated(row.at.file) {
                 continue;

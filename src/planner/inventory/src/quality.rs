@@ -209,8 +209,7 @@ fn in_use_against_disks(card: &mut Card, frames: &Frames) -> PolarsResult<()> {
 }
 
 fn partitions_against_disks(card: &mut Card, frames: &Frames) -> PolarsResult<()> {
-    let partitions = frames::sums(&frames.partitions, "vm", "capacity")?;
-    let mut partitions = partitions;
+    let mut partitions = frames::sums(&frames.partitions, "vm", "capacity")?;
     partitions.rename("capacity_sum", "partition_sum".into())?;
     let vms = frames::look_up(&frames.vms, &partitions, "vm")?;
     let (above, both) = compare(&vms, ("partition_sum", "capacity_sum"), |a, b| a > b)?;
@@ -287,7 +286,7 @@ fn datastore_sums(card: &mut Card, inventory: &Inventory) {
 }
 
 fn vms_per_datastore(card: &mut Card, export: &Export, inventory: &Inventory, joined: &Joined<'_>) {
-    let (mut by_paths, mut by_column, mut above) = (0_u64, 0_u64, 0_u64);
+    let (mut by_paths, mut by_column, mut above, mut judged) = (0_u64, 0_u64, 0_u64, 0_u64);
     for (datastore, rows) in inventory.datastores.iter().zip(&joined.datastores.rows) {
         let stated: Vec<u64> = rows
             .iter()
@@ -298,11 +297,12 @@ fn vms_per_datastore(card: &mut Card, export: &Export, inventory: &Inventory, jo
             continue;
         }
         let (found, stated) = (datastore.vms.len() as u64, stated.iter().sum::<u64>());
+        judged += 1;
         by_paths += found;
         by_column += stated;
         above += u64::from(found > stated);
     }
-    if by_column > 0 && inventory.vms.iter().any(|vm| !vm.datastores.is_empty()) {
+    if judged > 0 && inventory.vms.iter().any(|vm| !vm.datastores.is_empty()) {
         card.add(
             "vms-per-datastore",
             "VMs on datastores by their paths against # VMs total",

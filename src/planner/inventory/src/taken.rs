@@ -74,7 +74,7 @@ impl Taken {
 fn date_in_name(name: &str) -> Option<DateTime> {
     let name = name.rsplit_once('/').map_or(name, |(_, file)| file);
     let runs: Vec<(usize, &str)> = digit_runs(name);
-    for (index, (start, run)) in runs.iter().enumerate() {
+    for (index, (_, run)) in runs.iter().enumerate() {
         let compact = matches!(run.len(), 8 | 12 | 14);
         if compact && let Some(date) = date_of(&run[..4], &run[4..6], &run[6..8]) {
             let part = |from: usize| run.get(from..from + 2).unwrap_or("0");

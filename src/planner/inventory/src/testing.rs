@@ -1,5 +1,7 @@
 //! Hand-built exports for the tests of this crate.
 
+use std::sync::LazyLock;
+
 use plimsoll_ingest::rows::*;
 use plimsoll_ingest::{Export, InputFile, SourceKind, TabSummary};
 use plimsoll_units::Mib;
@@ -23,7 +25,10 @@ pub(crate) fn at(row: u32) -> RowRef {
 
 /// The vCenter of the first site.
 pub(crate) fn sdk() -> Sdk {
-    Sdk { server: text("vc1.example.org"), uuid: text("11111111-aaaa") }
+    // Shared, as ingest shares what repeats.
+    static SDK: LazyLock<Sdk> =
+        LazyLock::new(|| Sdk { server: text("vc1.example.org"), uuid: text("11111111-aaaa") });
+    SDK.clone()
 }
 
 /// Another vCenter.

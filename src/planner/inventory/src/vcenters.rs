@@ -6,10 +6,13 @@
 //! without either belong to the one vCenter their file (or the other tabs of a CSV set) names, and
 //! otherwise to a nameless vCenter of that file.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use plimsoll_ingest::rows::{Sdk, Text};
 use plimsoll_ingest::{Export, InputFile};
+use polars::prelude::PlHashMap;
 
 /// Code of a vCenter within one run.
 pub(crate) type VcenterCode = u32;
@@ -39,9 +42,12 @@ impl Vcenter {
 #[derive(Debug, Default)]
 pub(crate) struct Vcenters<'a> {
     list: Vec<Vcenter>,
-    by_text: HashMap<&'a str, VcenterCode>,
+    by_text: PlHashMap<&'a str, VcenterCode>,
     /// For each file, the vCenter of its rows that name none.
     of_file: Vec<VcenterCode>,
+    /// The text asked for last (its address) and its vCenter: rows of one vCenter follow each other
+    /// and share their text.
+    last: Cell<Option<(*const str, VcenterCode)>>,
 }
 
 /// Calls `$visit(file, sdk)` for each row of each tab that carries the vCenter columns.
@@ -92,7 +98,12 @@ impl<'a> Vcenters<'a> {
             }
         });
         let mut named_of_file: Vec<Named> = vec![Named::None; export.files.len()];
+        let mut last: Option<(u32, &'a Sdk)> = None;
         each_sdk!(export, |file: u32, sdk: &'a Sdk| {
+            if last.is_some_and(|seen| seen == (file, sdk)) {
+                return;
+            }
+            last = Some((file, sdk));
             let code = match (&sdk.uuid, &sdk.server) {
                 (Some(uuid), _) => registry.by_text.get(&**uuid).copied(),
                 (None, Some(server)) => {
@@ -140,9 +151,17 @@ impl<'a> Vcenters<'a> {
 
     /// The vCenter of a row.
     pub fn code(&self, file: u32, sdk: &Sdk) -> VcenterCode {
-        let text = sdk.uuid.as_deref().or(sdk.server.as_deref());
-        let named = text.and_then(|text| self.by_text.get(text).copied());
-        named.or_else(|| self.of_file.get(file as usize).copied()).unwrap_or(VcenterCode::MAX)
+        let Some(text) = sdk.uuid.as_ref().or(sdk.server.as_ref()) else {
+            return self.of_file.get(file as usize).copied().unwrap_or(VcenterCode::MAX);
+        };
+        if let Some((last, code)) = self.last.get()
+            && std::ptr::eq(last, Arc::as_ptr(text))
+        {
+            return code;
+        }
+        let code = self.by_text.get(&**text).copied().unwrap_or(VcenterCode::MAX);
+        self.last.set(Some((Arc::as_ptr(text), code)));
+        code
     }
 
     /// A vCenter by its code.

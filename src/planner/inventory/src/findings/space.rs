@@ -186,6 +186,10 @@ fn inaccessible(judge: &mut Judge<'_>) {
 }
 
 fn local(judge: &mut Judge<'_>) {
+    let placed = judge.inventory.vms.iter().any(|vm| !vm.datastores.is_empty());
+    if !placed && listed(judge).iter().any(|(_, datastore)| datastore.local) {
+        return judge.not_checked(LOCAL, "the Path of VMs or disks");
+    }
     let mut rows = Rows::default();
     let mut vms = 0;
     for (_, datastore) in listed(judge) {
@@ -223,7 +227,7 @@ fn nobodys(judge: &mut Judge<'_>) {
         .collect();
     let placed = judge.inventory.vms.iter().any(|vm| !vm.datastores.is_empty());
     if known.is_empty() || !placed {
-        return judge.not_checked(NOBODYS, "vDatastore In Use and the Path of VMs or disks");
+        return judge.not_checked(NOBODYS, "the Path of VMs or disks");
     }
     let in_use: u64 = known.iter().map(|(in_use, ..)| *in_use).fold(0, u64::saturating_add);
     let of_vms: u64 = judge

@@ -87,6 +87,7 @@ fn vms_on_local_datastores() {
     export.datastores[0].hosts = vec!["host-1".into()];
     export.datastores[0].hosts_count = Some(1);
     export.datastores[0].multiple_host_access = Some(false);
+    assert_eq!(judged(&export, "datastore-local-with-vms"), None, "no path places any VM");
     let mut cluster_service = vm(1);
     cluster_service.vm.name = text("vCLS (1)");
     cluster_service.path = text("[esx1_local] vCLS/vCLS.vmx");

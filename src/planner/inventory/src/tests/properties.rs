@@ -103,7 +103,12 @@ proptest! {
         export.datastores.reverse();
         let second = inventory(&export);
         prop_assert_eq!(&first.totals, &second.totals);
-        prop_assert_eq!(&first.population, &second.population);
+        // Which of two VMs a shared disk is counted for does depend on it, and with it their used
+        // space; how many VMs there are of each kind does not.
+        let vms = |inventory: &crate::Inventory| -> Vec<u64> {
+            inventory.population.steps.iter().map(|step| step.vms).collect()
+        };
+        prop_assert_eq!(vms(&first), vms(&second));
     }
 
     #[test]
