@@ -50,6 +50,43 @@ impl Terms {
     }
 }
 
+/// Cost `a + g x block` of an operation on each resource, from a small-block series of IOPS and a
+/// large-block series of MiB/s.
+struct BlockLaw<'a> {
+    small: &'a Series,
+    large: &'a Series,
+    small_offset: usize,
+    large_offset: usize,
+    small_block: f64,
+    large_block: f64,
+    /// For each ceiling of the small series, its index in the large one.
+    partner: [usize; MAX_CEILINGS],
+}
+
+impl BlockLaw<'_> {
+    /// Ceilings in IOPS at `block_kib`.
+    fn terms(&self, parameters: &[f64], block_kib: f64, configuration: &Configuration) -> Terms {
+        let mut terms = Terms::of(self.small, &parameters[self.small_offset..], configuration);
+        for place in 0..terms.len {
+            let k = terms.index[place];
+            let ln_small = parameters[self.small_offset + k];
+            let per_small = (-ln_small).exp();
+            let ln_large = parameters[self.large_offset + self.partner[k]];
+            let per_large = self.large_block / (1024.0 * ln_large.exp());
+            let g = ((per_large - per_small) / (self.large_block - self.small_block)).max(0.0);
+            let cost = if block_kib <= self.small_block {
+                per_small
+            } else if block_kib <= self.large_block {
+                per_small + g * (block_kib - self.small_block)
+            } else {
+                per_large.max(per_small) * block_kib / self.large_block
+            };
+            terms.ln[place] += -cost.ln() - ln_small;
+        }
+        terms
+    }
+}
+
 impl Model {
     /// Predicts `quantity` for `configuration`: what it carries, without tier or gateway caps,
     /// which stand outside as a hard minimum.
@@ -267,49 +304,23 @@ impl Model {
         block_kib: f64,
         configuration: &Configuration,
     ) -> Option<Prediction> {
-        let (small_index, small_offset) = self.locate(Quantity::Iops)?;
-        let (large_index, large_offset) = self.locate(Quantity::Throughput)?;
-        let (small, large) = (&self.series[small_index], &self.series[large_index]);
-        let (small_block, large_block) = (small.block_kib?, large.block_kib?);
-        let pairs: Vec<(usize, usize)> = small
-            .ceilings
-            .iter()
-            .enumerate()
-            .filter_map(|(k, ceiling)| {
-                let other =
-                    large.ceilings.iter().position(|other| other.resource == ceiling.resource)?;
-                Some((k, other))
-            })
-            .collect();
-        if block_kib <= 0.0
-            || large_block <= small_block
-            || pairs.len() != small.ceilings.len()
-            || pairs.len() != large.ceilings.len()
-        {
+        let law = self.block_law()?;
+        let (small, large) = (law.small, law.large);
+        if block_kib <= 0.0 {
             return None;
         }
         let at = |parameters: &[f64]| -> (f64, Vec<(Resource, f64)>) {
-            let mut ln = Vec::with_capacity(pairs.len());
-            let mut resources = Vec::with_capacity(pairs.len());
-            for &(k, other) in &pairs {
-                let resource = small.ceilings[k].resource;
-                let Some(instances) = resource.ln_instances(configuration) else { continue };
-                let per_small = (-parameters[small_offset + k]).exp();
-                let per_large = large_block / (1024.0 * parameters[large_offset + other].exp());
-                let g = ((per_large - per_small) / (large_block - small_block)).max(0.0);
-                let cost = if block_kib <= small_block {
-                    per_small
-                } else if block_kib <= large_block {
-                    per_small + g * (block_kib - small_block)
-                } else {
-                    per_large.max(per_small) * block_kib / large_block
-                };
-                ln.push(instances - cost.ln());
-                resources.push(resource);
-            }
-            let mut shares = vec![0.0; ln.len()];
-            let ln_x = ln_smooth_minimum(&ln, self.exponent_of(parameters), &mut shares);
-            (ln_x, resources.into_iter().zip(shares).collect())
+            let terms = law.terms(parameters, block_kib, configuration);
+            let mut shares = [0.0; MAX_CEILINGS];
+            let ln_x = ln_smooth_minimum(
+                &terms.ln[..terms.len],
+                self.exponent_of(parameters),
+                &mut shares[..terms.len],
+            );
+            let named = (0..terms.len)
+                .map(|k| (small.ceilings[terms.index[k]].resource, shares[k]))
+                .collect();
+            (ln_x, named)
         };
         let parameters = self.parameters();
         let (ln_x, mut shares) = at(&parameters);
@@ -335,13 +346,59 @@ impl Model {
             p95: (ln_x + half).exp(),
             shares,
             extrapolated: !small.hull.contains(configuration)
-                || block_kib < small_block
-                || block_kib > large_block,
+                || block_kib < law.small_block
+                || block_kib > law.large_block,
             grade: self.grade.weaker(match self.grade {
                 EvidenceGrade::A => EvidenceGrade::B,
                 EvidenceGrade::B => EvidenceGrade::C,
                 EvidenceGrade::C | EvidenceGrade::D => EvidenceGrade::D,
             }),
+        })
+    }
+
+    /// What `draw` says of the IOPS at another block size, by the law of
+    /// [`Model::predict_iops_at_block`]; `None` where that gives none.
+    #[must_use]
+    pub fn evaluate_iops_at_block(
+        &self,
+        block_kib: f64,
+        configuration: &Configuration,
+        draw: &Draw,
+    ) -> Option<f64> {
+        let (index, _) = self.locate(Quantity::Iops)?;
+        let law = self.block_law()?;
+        if block_kib <= 0.0 {
+            return None;
+        }
+        let terms = law.terms(&draw.parameters, block_kib, configuration);
+        let mut shares = [0.0; MAX_CEILINGS];
+        let ln_x =
+            ln_smooth_minimum(&terms.ln[..terms.len], draw.exponent, &mut shares[..terms.len]);
+        Some((ln_x + draw.noise[index]).exp())
+    }
+
+    /// The cost of an operation by block, when both series have the same resources.
+    fn block_law(&self) -> Option<BlockLaw<'_>> {
+        let (small_index, small_offset) = self.locate(Quantity::Iops)?;
+        let (large_index, large_offset) = self.locate(Quantity::Throughput)?;
+        let (small, large) = (&self.series[small_index], &self.series[large_index]);
+        let (small_block, large_block) = (small.block_kib?, large.block_kib?);
+        if large_block <= small_block || small.ceilings.len() != large.ceilings.len() {
+            return None;
+        }
+        let mut partner = [0; MAX_CEILINGS];
+        for (k, ceiling) in small.ceilings.iter().enumerate().take(MAX_CEILINGS) {
+            partner[k] =
+                large.ceilings.iter().position(|other| other.resource == ceiling.resource)?;
+        }
+        Some(BlockLaw {
+            small,
+            large,
+            small_offset,
+            large_offset,
+            small_block,
+            large_block,
+            partner,
         })
     }
 

@@ -117,32 +117,21 @@ impl<'m> Carry<'m> {
         curve
     }
 
-    fn compute(
-        &mut self,
-        quantity: Quantity,
-        configuration: &Configuration,
-        block_kib: f64,
-    ) -> Curve {
-        let model_block = self.model.block_kib(quantity).unwrap_or(block_kib);
-        if quantity == Quantity::Iops && (block_kib - model_block).abs() > 1e-9 {
-            // Another block scales every draw by the ratio of the medians.
-            let own = self.curve(quantity, configuration, model_block);
-            let other = self.model.predict_iops_at_block(block_kib, configuration);
-            let own_median = self.model.predict(quantity, configuration).median;
-            let ratio = other.as_ref().map_or(1.0, |prediction| prediction.median / own_median);
-            return Curve {
-                sorted: own.sorted.iter().map(|value| value * ratio).collect(),
-                shares: other.map_or_else(|| own.shares.clone(), |prediction| prediction.shares),
-                extrapolated: own.extrapolated,
-            };
-        }
-        let mut sorted: Vec<f64> = self
-            .draws
-            .iter()
-            .map(|draw| self.model.evaluate(quantity, configuration, draw))
-            .collect();
+    fn compute(&self, quantity: Quantity, configuration: &Configuration, block_kib: f64) -> Curve {
+        // IOPS at another block, where the model can tell; else as they are stated.
+        let at_block = (quantity == Quantity::Iops
+            && self.model.block_kib(quantity).is_some_and(|own| (block_kib - own).abs() > 1e-9))
+        .then(|| self.model.predict_iops_at_block(block_kib, configuration))
+        .flatten();
+        let evaluate = |draw: &Draw| {
+            at_block
+                .as_ref()
+                .and_then(|_| self.model.evaluate_iops_at_block(block_kib, configuration, draw))
+                .unwrap_or_else(|| self.model.evaluate(quantity, configuration, draw))
+        };
+        let mut sorted: Vec<f64> = self.draws.iter().map(evaluate).collect();
         sorted.sort_by(f64::total_cmp);
-        let prediction = self.model.predict(quantity, configuration);
+        let prediction = at_block.unwrap_or_else(|| self.model.predict(quantity, configuration));
         Curve { sorted, shares: prediction.shares, extrapolated: prediction.extrapolated }
     }
 }

@@ -21,6 +21,7 @@ const RESOURCES: [Resource; 5] =
 pub(crate) fn ceilings(scenario: &Scenario<'_>, model: &Model, shape: &Shape<'_>) -> Vec<Ceiling> {
     let alive = scenario.alive();
     let configuration = scenario.configuration(alive, shape.datastores);
+    let by_block = model.predict_iops_at_block(scenario.need.block_kib, &configuration).is_some();
     let mut rows = Vec::new();
     for resource in RESOURCES {
         let instances = match resource {
@@ -32,7 +33,11 @@ pub(crate) fn ceilings(scenario: &Scenario<'_>, model: &Model, shape: &Shape<'_>
             _ => None,
         };
         let Some(instances) = instances else { continue };
-        let iops = iops_at_block(model, resource, scenario.need.block_kib);
+        let iops = if by_block {
+            iops_at_block(model, resource, scenario.need.block_kib)
+        } else {
+            model.ceiling(Quantity::Iops, resource).map(|ceiling| ceiling.value)
+        };
         let mibps = model.ceiling(Quantity::Throughput, resource).map(|ceiling| ceiling.value);
         if iops.is_none() && mibps.is_none() {
             continue;
@@ -454,7 +459,19 @@ pub(crate) fn remarks(
             }
         ));
     }
-    if point.iops.extrapolated || point.mibps.extrapolated {
+    let configuration = scenario.configuration(scenario.alive().max(1), shape.datastores);
+    if let Some(own) = model.block_kib(Quantity::Iops)
+        && (own - scenario.need.block_kib).abs() > 0.05
+        && model.predict_iops_at_block(scenario.need.block_kib, &configuration).is_none()
+    {
+        remarks.push(format!(
+            "The load's mean block is {:.1} KiB; the IOPS limits are taken as stated for {} KiB, since \
+             they cannot be converted without the same limits in MiB/s.",
+            scenario.need.block_kib,
+            plain(own)
+        ));
+    }
+    if model.points > 0 && (point.iops.extrapolated || point.mibps.extrapolated) {
         remarks.push(format!(
             "{} of {} hosts and {} lie outside the measured configurations of model {}: the figures \
              are extrapolated.",

@@ -380,7 +380,12 @@ fn smaller_would_do(scenario: &Scenario<'_>, carry: &mut Carry<'_>, shape: &Shap
     (other_tier && then < now - 0.5)
         || (then <= now + 0.5
             && (choice.shape.datastores < shape.datastores
-                || choice.shape.pool_gib < shape.pool_gib - 0.5))
+                || smaller_pool(scenario, &choice.shape, shape)))
+}
+
+/// A pool smaller by a step; where nothing is pooled, a GiB less is no other plan.
+fn smaller_pool(scenario: &Scenario<'_>, other: &Shape<'_>, shape: &Shape<'_>) -> bool {
+    scenario.platform.limits.pool_step_tib.is_some() && other.pool_gib < shape.pool_gib - 0.5
 }
 
 /// Value between `from`, where the test is false, and `end` at which it turns true; `None` when it

@@ -278,6 +278,7 @@ proptest! {
         mibps in 10.0..9_000.0_f64,
         tib in 1.0..300.0_f64,
         hosts in 3_u32..12,
+        block in 4.0..80.0_f64,
     ) {
         let options = PlanOptions {
             hosts: Some(hosts),
@@ -285,7 +286,9 @@ proptest! {
             qos: Some("manual".to_owned()),
             ..options()
         };
-        let plan = plan(&demand(iops, mibps, tib, 300), &options);
+        let mut load = demand(iops, mibps, tib, 300);
+        load.horizon.block_kib = block;
+        let plan = plan(&load, &options);
         for pair in plan.frontier.windows(2) {
             for (more, fewer) in [(&pair[1].iops, &pair[0].iops), (&pair[1].mibps, &pair[0].mibps)] {
                 prop_assert!(more.p05 >= fewer.p05 * (1.0 - 1e-9));
