@@ -419,6 +419,19 @@ fn reasons(scenario: &Scenario<'_>, carry: &mut Carry<'_>, choice: &Choice<'_>) 
     reasons
 }
 
+/// Whether the highest count carries the need, hard caps left out: more datastores never carry less,
+/// so that without it no count needs to be looked at.
+fn hardware_carries(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> bool {
+    let need = &scenario.need;
+    let configuration = scenario.configuration(scenario.alive(), scenario.max_datastores);
+    let mut carries = |quantity, needed| {
+        let curve = carry.curve(quantity, &configuration, need.block_kib);
+        curve.level(scenario.certainty) >= needed
+    };
+    carries(Quantity::Iops, need.needed_iops())
+        && carries(Quantity::Throughput, need.needed_mibps())
+}
+
 /// How many hosts would make it feasible, everything else the same.
 fn more_hosts(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<String> {
     let now = scenario.hosts;
@@ -427,7 +440,8 @@ fn more_hosts(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<String> 
         .find(|hosts| {
             let mut other = scenario.clone();
             other.hosts = *hosts;
-            choose(&other, carry).is_some_and(|choice| choice.feasible)
+            hardware_carries(&other, carry)
+                && choose(&other, carry).is_some_and(|choice| choice.feasible)
         })
         .map(|hosts| format!("With {hosts} hosts instead of {now} a plan would be feasible."))
 }
@@ -441,7 +455,7 @@ fn side_by_side(scenario: &Scenario<'_>, carry: &mut Carry<'_>) -> Option<String
         other.need.load_iops *= share;
         other.need.load_mibps *= share;
         other.need.used_gib *= share;
-        if other.alive() == 0 {
+        if other.alive() == 0 || !hardware_carries(&other, carry) {
             return None;
         }
         let choice = choose(&other, carry).filter(|choice| choice.feasible)?;
