@@ -59,6 +59,23 @@ impl Text {
         self
     }
 
+    /// Text in which backquotes stand around settings and commands.
+    #[must_use]
+    pub fn quoted(text: &str) -> Self {
+        if !text.matches('`').count().is_multiple_of(2) {
+            return text.into();
+        }
+        let spans = text.split('`').enumerate().filter(|(_, part)| !part.is_empty());
+        Self(
+            spans
+                .map(|(index, part)| match index % 2 {
+                    0 => Span::Plain(part.to_owned()),
+                    _ => Span::Code(part.to_owned()),
+                })
+                .collect(),
+        )
+    }
+
     /// The words alone.
     #[must_use]
     pub fn words(&self) -> String {
@@ -397,5 +414,17 @@ impl Table {
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(Row::new(cells));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backquotes_mark_settings() {
+        let code = Text::default().plain("run ").code("vmkping -d").plain(" twice");
+        assert_eq!(Text::quoted("run `vmkping -d` twice"), code);
+        assert_eq!(Text::quoted("one ` alone"), Text::from("one ` alone"));
     }
 }

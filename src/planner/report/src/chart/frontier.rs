@@ -396,7 +396,12 @@ fn price(
     let mut labels = vec![(
         chosen,
         "acb",
-        format!("{} datastores: {}", chart.counts[chart.chosen], value(chosen)),
+        format!(
+            "{} {}: {}",
+            chart.counts[chart.chosen],
+            if chart.counts[chart.chosen] == 1 { "datastore" } else { "datastores" },
+            value(chosen),
+        ),
     )];
     for (extreme, name) in [(low, "lowest"), (high, "highest")] {
         if value(extreme) != value(chosen)

@@ -113,7 +113,9 @@ fn bar(pen: &Pen<'_>, layout: &Layout, row: &TornadoRow, y: f64, x_of: &impl Fn(
     }
     let baseline = bar_y + layout.bar / 2.0 + 4.0;
     pen.text(Style("halo"), Hold::End, from - 5.0, baseline, &row.lower.1);
-    pen.text(Style("halo"), Hold::Start, to + 5.0, baseline, &row.upper.1);
+    // At the end of the bar, but never past the end of the drawing.
+    let room = layout.total - text_width(&row.upper.1, false);
+    pen.text(Style("halo"), Hold::Start, (to + 5.0).min(room), baseline, &row.upper.1);
     match layout.width {
         Width::Wide => {
             let label = shorten(&row.label, layout.left - 56.0);

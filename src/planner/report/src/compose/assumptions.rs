@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plimsoll_plan::{MarginOf, Sensitivity};
 
 use super::Context;
-use crate::document::{Block, Cell, Column, Note, Section, Table};
+use crate::document::{Block, Cell, Column, Note, Section, Table, Text};
 use crate::figure::{Chart, Figure, Tornado, TornadoRow};
 use crate::number;
 use crate::words;
@@ -27,7 +27,7 @@ pub fn section(context: &Context<'_>) -> Section {
     if !plan.remarks.is_empty() {
         blocks.push(Block::Heading("Remarks".to_owned()));
         for remark in plan.remarks.iter().take(40) {
-            blocks.push(Block::Paragraph(words::foreign(remark, 600).into()));
+            blocks.push(Block::Paragraph(Text::quoted(&words::foreign(remark, 600))));
         }
     }
     let below = load.iter().filter(|one| lowest(one) < 0.0).count() as u64;
@@ -255,7 +255,7 @@ fn table(context: &Context<'_>) -> Table {
         "Your options, and what the tool assumed where nothing was measured.",
         vec![
             Column::name("Assumption"),
-            Column::number("Value"),
+            Column::word("Value"),
             Column::word("Grade"),
             Column::line("Evidence"),
         ],

@@ -67,8 +67,8 @@ pub fn section(context: &Context<'_>) -> Section {
 fn item(finding: &Finding) -> FindingItem {
     FindingItem {
         severity: finding.severity,
-        fact: words::foreign(&finding.fact, 600).into(),
-        advice: words::foreign(&finding.advice, 600).into(),
+        fact: Text::quoted(&words::foreign(&finding.fact, 600)),
+        advice: Text::quoted(&words::foreign(&finding.advice, 600)),
         source: words::foreign(&finding.source, 200),
         evidence: finding
             .evidence

@@ -44,7 +44,13 @@ pub fn section(context: &Context<'_>) -> Section {
 }
 
 fn finding(budget: &FlowBudget) -> String {
-    let changes = budget.settings.iter().filter(|setting| setting.default != setting.plan).count();
+    // Settings of ESXi have a point in their name; other rows only count what is in use.
+    let settable = |name: &str| name.contains('.') || name.eq_ignore_ascii_case("nConnect");
+    let changes = budget
+        .settings
+        .iter()
+        .filter(|setting| settable(&setting.name) && setting.default != setting.plan)
+        .count();
     let flows = words::sentence(&words::counted(budget.flows.into(), "flow", "flows"));
     let shared = if budget.shared { "some mounts share one" } else { "none of them shared" };
     let settings = match changes {
@@ -248,7 +254,7 @@ fn settings(budget: &FlowBudget) -> Table {
             Text::default().code(setting.name.clone()).into(),
             setting.default.clone().into(),
             plan,
-            setting.why.clone().into(),
+            Text::quoted(&setting.why).into(),
         ]);
     }
     table

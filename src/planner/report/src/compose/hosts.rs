@@ -75,12 +75,18 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
         blocks: vec![Block::Figure(Box::new(figure))],
         notes: vec![Note {
             heading: String::new(),
-            text: format!(
-                "From {} to {} the most that is carried grows {}-fold.",
-                words::counted(first.hosts.into(), "host", "hosts"),
-                words::counted(last.hosts.into(), "host", "hosts"),
-                number::short(gain, 1),
-            )
+            text: match gain {
+                gain if gain < 1.05 => format!(
+                    "Hosts beyond {} add nothing to the most that is carried.",
+                    words::count(first.hosts.into()),
+                ),
+                gain => format!(
+                    "From {} to {} the most that is carried grows {}-fold.",
+                    words::counted(first.hosts.into(), "host", "hosts"),
+                    words::counted(last.hosts.into(), "host", "hosts"),
+                    number::short(gain, 1),
+                ),
+            }
             .into(),
         }],
     })

@@ -80,7 +80,9 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
         Cell::Bullet(_) => class.push("bul"),
         Cell::Bar(_) => class.push("popbar"),
         Cell::Text(words) if words.words().is_empty() => class.push("none"),
-        one if column.role == ColumnRole::Name && is_short(one) => class.push("nb"),
+        one if is_short(one, if column.role == ColumnRole::Name { 22 } else { 14 }) => {
+            class.push("nb");
+        }
         _ => {}
     }
     let class =
@@ -102,11 +104,11 @@ fn key_cell(out: &mut String, column: &Column, one: &Cell, row: &Row) {
     out.push_str("</td>");
 }
 
-/// Whether a name is short enough to keep it in one line.
-fn is_short(cell: &Cell) -> bool {
+/// Whether text is short enough to keep it in one line.
+fn is_short(cell: &Cell, longest: usize) -> bool {
     match cell {
-        Cell::Text(words) => words.words().chars().count() <= 22,
-        Cell::Strong(words) => words.chars().count() <= 22,
+        Cell::Text(words) => words.words().chars().count() <= longest,
+        Cell::Strong(words) => words.chars().count() <= longest,
         _ => false,
     }
 }
