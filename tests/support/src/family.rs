@@ -6,7 +6,9 @@
 mod columns;
 mod db_names;
 
-use columns::{ADDED_IN_41, ADDED_IN_46, ADDED_IN_47, MB_LISTS};
+use columns::{
+    ADDED_IN_41, ADDED_IN_46, ADDED_IN_47, DIRECTORIES_40, INFO_40, MB_LISTS, NETWORKS_40,
+};
 
 use crate::tabs;
 
@@ -134,7 +136,7 @@ impl Family {
         let kept: Vec<&str> = if self.says_mb()
             && let Some((_, list)) = MB_LISTS.iter().find(|(name, _)| *name == tab)
         {
-            list.to_vec()
+            self.mb_list(tab, list)
         } else {
             widest.clone()
         };
@@ -161,6 +163,20 @@ impl Family {
             );
         }
         Some(columns)
+    }
+
+    fn mb_list(self, tab: &str, list: &'static [&'static str]) -> Vec<&'static str> {
+        let mut list = list.to_vec();
+        if self == Self::V40 && tab == "vInfo" {
+            for (before, added) in
+                [("CPUs", INFO_40), ("Num Monitors", NETWORKS_40), ("Annotation", DIRECTORIES_40)]
+            {
+                if let Some(place) = list.iter().position(|header| *header == before) {
+                    list.splice(place..place, added.iter().copied());
+                }
+            }
+        }
+        list
     }
 
     fn has_column(self, tab: &str, header: &str) -> bool {
@@ -247,6 +263,11 @@ mod tests {
         assert_eq!(count(Family::V310, "vDisk"), 34, "35 with one custom attribute");
         assert_eq!(count(Family::V310, "vPartition"), 15, "16 with one custom attribute");
         assert_eq!(count(Family::V40, "vDatastore"), 28);
+        assert_eq!(
+            count(Family::V40, "vInfo"),
+            69,
+            "70 with the checksum, which later versions dropped"
+        );
         assert_eq!(count(Family::V40, "vSource"), 0);
     }
 

@@ -47,6 +47,8 @@ pub const NAMES: &[&str] = &[
     "csv-type-line",
     "csv-quoted",
     "csv-zip",
+    "csv-zip-two-folders",
+    "csv-invented-multipath",
     "csv-zip-in-folder",
     "csv-zip-rubbish",
     "xlsx-inline",
@@ -61,6 +63,7 @@ pub const NAMES: &[&str] = &[
     "xlsx-extra-sheets",
     "zip-of-xlsx",
     "two-vcenters",
+    "same-file-twice",
     "two-vcenters-merged",
     "two-vcenters-header-again",
     "attribute-datacenter",
@@ -118,13 +121,15 @@ pub fn write(name: &str, folder: &Path) -> io::Result<Variation> {
     };
     let base = Dialect::default();
     match name {
-        "family-3.8-xls" => one_xls(folder, &whole(Family::V38), without_consumed(&totals)),
+        "family-3.8-xls" => {
+            one_xls(folder, &whole(Family::V38), old(&site, &without_consumed(&totals)))
+        }
         "family-3.8-xls-text-numbers" => {
             let export = whole(Family::V38).with([Edit::NumbersAsText]);
-            one_xls(folder, &export, without_consumed(&totals))
+            one_xls(folder, &export, old(&site, &without_consumed(&totals)))
         }
-        "family-3.9" => one_xlsx(folder, &whole(Family::V39), plain, totals),
-        "family-3.10" => one_xlsx(folder, &whole(Family::V310), plain, totals),
+        "family-3.9" => one_xlsx(folder, &whole(Family::V39), plain, old(&site, &totals)),
+        "family-3.10" => one_xlsx(folder, &whole(Family::V310), plain, old(&site, &totals)),
         "family-4.0" => one_xlsx(folder, &whole(Family::V40), plain, totals),
         "family-4.1" => one_xlsx(folder, &whole(Family::V41), plain, totals),
         "family-4.6" => one_xlsx(folder, &whole(Family::V46), plain, totals),
@@ -157,6 +162,25 @@ pub fn write(name: &str, folder: &Path) -> io::Result<Variation> {
         "csv-quoted" => dialect(Dialect { quote_all: true, ..base }),
         "csv-zip" => csv_zip(folder, &whole(Family::V47), "", totals),
         "csv-zip-in-folder" => csv_zip(folder, &whole(Family::V47), "RVTools_export_2026/", totals),
+        "csv-zip-two-folders" => {
+            let site = two_vcenters();
+            let mut entries = Vec::new();
+            for vcenter in 0..2 {
+                let export = Export::new(Family::V47, site.of_vcenter(vcenter));
+                for (name, bytes) in csv::files(&export, base) {
+                    entries.push((format!("vc-{vcenter}/{name}"), bytes));
+                }
+            }
+            let archive = zipped::write(io::Cursor::new(Vec::new()), &entries)?.into_inner();
+            single(folder, "sites.zip", &archive, site.totals())
+        }
+        "csv-invented-multipath" => {
+            // Two public generators write this file with headers of their own.
+            let made = csv_folder(folder, &whole(Family::V47), base, totals)?;
+            let invented = "LUN,Path Status,Adapter,Transport\r\nnaa.1,Active,vmhba1,FC\r\n";
+            fs::write(folder.join("RVTools_tabvMultiPath.csv"), invented)?;
+            Ok(made)
+        }
         "csv-zip-rubbish" => rubbish(folder, &whole(Family::V47), totals),
 
         "xlsx-inline" => styled(XlsxStyle { strings: Strings::Inline, ..plain }),
@@ -195,6 +219,18 @@ pub fn write(name: &str, folder: &Path) -> io::Result<Variation> {
                 })
                 .collect::<io::Result<_>>()?;
             Ok(Variation { files, expected: site.totals() })
+        }
+        "same-file-twice" => {
+            let bytes = xlsx_bytes(&whole(Family::V47), plain)?;
+            let files = ["export.xlsx", "export (1).xlsx"]
+                .into_iter()
+                .map(|name| {
+                    let path = folder.join(name);
+                    fs::write(&path, &bytes)?;
+                    Ok(path)
+                })
+                .collect::<io::Result<_>>()?;
+            Ok(Variation { files, expected: totals })
         }
         "two-vcenters-merged" | "two-vcenters-header-again" => {
             let site = two_vcenters();
@@ -294,6 +330,12 @@ fn without_consumed(totals: &Totals) -> Totals {
     Totals { partition_consumed_mib: 0, ..totals.clone() }
 }
 
+/// Before 4.0 there is no connection state: an orphaned VM looks like any other.
+fn old(site: &Site, totals: &Totals) -> Totals {
+    let orphaned = u64::from(site.spec.orphaned);
+    Totals { vms_counted: totals.vms_counted + orphaned, ..totals.clone() }
+}
+
 fn xlsx_bytes(export: &Export<'_>, style: XlsxStyle) -> io::Result<Vec<u8>> {
     Ok(xlsx::write(export, style, io::Cursor::new(Vec::new()))?.into_inner())
 }
@@ -356,3 +398,6 @@ fn rubbish(folder: &Path, export: &Export<'_>, expected: Totals) -> io::Result<V
     let archive = zipped::write(io::Cursor::new(Vec::new()), &entries)?.into_inner();
     single(folder, "RVTools_csv.zip", &archive, expected)
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,6 +121,26 @@ pub(super) const MB_LISTS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// What vInfo of 4.0 has besides the columns of 3.10, before `CPUs`.
+pub(super) const INFO_40: &[&str] = &[
+    "Connection state",
+    "Guest state",
+    "Heartbeat",
+    "Consolidation Needed",
+    "PowerOn",
+    "Suspend time",
+    "Creation date",
+    "Change Version",
+];
+
+/// What vInfo of 4.0 has besides, before `Num Monitors`.
+pub(super) const NETWORKS_40: &[&str] =
+    &["Primary IP Address", "Network #1", "Network #2", "Network #3", "Network #4"];
+
+/// What vInfo of 4.0 has besides, before `Annotation`.
+pub(super) const DIRECTORIES_40: &[&str] =
+    &["Log directory", "Snapshot directory", "Suspend directory"];
+
 /// Columns that 4.1.2 brought; `*` is any tab.
 pub(super) const ADDED_IN_41: &[(&str, &[&str])] = &[
     ("*", &["SRM Placeholder", "Internal Sort Column"]),

@@ -103,7 +103,10 @@ fn vms(site: &Site, random: &mut Prng) -> Vec<Vm> {
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut ids = vec![100_u32; site.vcenters.len()];
     let mut home = storage::Homes::new(site);
-    let weights: Vec<u32> = PROFILES.iter().map(|profile| profile.weight).collect();
+    let weight = |profile: &Profile| {
+        profile.weight * if profile.folder == "Databases" { spec.databases } else { 1 }
+    };
+    let weights: Vec<u32> = PROFILES.iter().map(weight).collect();
     kinds
         .into_iter()
         .map(|kind| {
@@ -189,7 +192,9 @@ fn vm(
             disks::vcls(&mut vm, random);
         }
         VmKind::Placeholder => {}
-        VmKind::Ordinary | VmKind::Template => disks::of_profile(&mut vm, profile, random),
+        VmKind::Ordinary | VmKind::Template => {
+            disks::of_profile(&mut vm, profile, site.spec.data_pct, random);
+        }
     }
     if random.chance(0.25) && vm.annotation.is_empty() && kind == VmKind::Ordinary {
         vm.annotation = format!("{} ({})", random.pick(REMARKS), random.pick(SYSTEMS));

@@ -10,14 +10,11 @@ const GIB: u64 = 1_024;
 /// The first virtual disk has this key.
 const FIRST_DISK_KEY: u32 = 2_000;
 
-pub(super) fn of_profile(vm: &mut Vm, profile: &Profile, random: &mut Prng) {
+pub(super) fn of_profile(vm: &mut Vm, profile: &Profile, data_pct: u64, random: &mut Prng) {
     let mut sizes = vec![profile.system_gib * GIB];
-    sizes.extend(
-        profile
-            .data_gib
-            .iter()
-            .map(|(low, high)| random.between(low.div_ceil(10), high / 10) * 10 * GIB),
-    );
+    sizes.extend(profile.data_gib.iter().map(|(low, high)| {
+        (random.between(low.div_ceil(10), high / 10) * data_pct / 100).max(1) * 10 * GIB
+    }));
     let windows = profile.os_config.contains("Windows");
     let thin = random.chance(0.75);
     let tools = !vm.os_tools.is_empty();

@@ -66,6 +66,10 @@ pub struct SiteSpec {
     pub pod: bool,
     /// One NFS datastore is seen by every vCenter.
     pub shared_between_vcenters: bool,
+    /// Weight of databases in the mix, as a multiple of the usual.
+    pub databases: u32,
+    /// Size of data disks, percent of the usual.
+    pub data_pct: u64,
     /// Names of custom attributes.
     pub attributes: Vec<String>,
     /// Planted trouble.
@@ -98,6 +102,8 @@ impl SiteSpec {
             paths: 4,
             pod: false,
             shared_between_vcenters: false,
+            databases: 1,
+            data_pct: 100,
             attributes: Vec::new(),
             faults: Vec::new(),
         }
@@ -128,6 +134,8 @@ impl SiteSpec {
             paths: 8,
             pod: true,
             shared_between_vcenters: false,
+            databases: 1,
+            data_pct: 100,
             attributes: vec!["Owner".into(), "Backup policy".into()],
             faults: vec![Fault::Secrets, Fault::DeadPath, Fault::MtuMismatch, Fault::Inaccessible],
         }
@@ -158,6 +166,8 @@ impl SiteSpec {
             paths: 4,
             pod: false,
             shared_between_vcenters: false,
+            databases: 12,
+            data_pct: 35,
             attributes: vec!["Owner".into()],
             faults: vec![
                 Fault::MtuMismatch,

@@ -17,7 +17,16 @@ fn hosts(site: &Site, store: &Datastore, vcenter: usize) -> Vec<String> {
         .collect()
 }
 
-columns! { DATASTORE, datastore(store: &'a Datastore, hosts: &[String], vcenter: &'a Vcenter) {
+/// Each vCenter has an id of its own for a datastore.
+fn object_id(store: &Datastore, vcenter: usize) -> String {
+    if store.vcenters.first() == Some(&vcenter) {
+        store.id.clone()
+    } else {
+        store.id.replace("datastore-", "datastore-9")
+    }
+}
+
+columns! { DATASTORE, datastore(store: &'a Datastore, hosts: &[String], id: &str, vcenter: &'a Vcenter) {
     "Name" => &store.name,
     "Config status" => "green",
     "Address" => &store.address,
@@ -49,7 +58,7 @@ columns! { DATASTORE, datastore(store: &'a Datastore, hosts: &[String], vcenter:
     "VMFS Upgradeable" => vmfs(store).then_some(false),
     "MHA" => store.kind != DatastoreKind::Local,
     "URL" => store.accessible.then_some(&store.url),
-    "Object ID" => &store.id,
+    "Object ID" => id.to_owned(),
     "VI SDK Server" => &vcenter.server,
     "VI SDK UUID" => &vcenter.uuid,
 } }
@@ -60,7 +69,8 @@ pub(super) fn datastores<'a>(context: &Context<'a>, push: Push<'_, 'a>) {
     for vcenter in context.view.vcenters() {
         for store in site.datastores.iter().filter(|store| store.vcenters.contains(&vcenter)) {
             let hosts = hosts(site, store, vcenter);
-            push(&mut |out| datastore(store, &hosts, &site.vcenters[vcenter], out));
+            let id = object_id(store, vcenter);
+            push(&mut |out| datastore(store, &hosts, &id, &site.vcenters[vcenter], out));
         }
     }
 }

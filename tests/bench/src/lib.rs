@@ -1,1 +1,0 @@
-//! Benchmarks with their peers, as ratios.
