@@ -7,7 +7,7 @@
 import { Refused, Stopped, follow, get, onTokenNeeded, post, remove, signIn, upload } from "./api.js";
 import * as check from "./check.js";
 import * as options from "./options.js";
-import { bar, bytes, count, date, decimal, el, fill, gib, money, of, seconds, share, svg } from "./text.js";
+import { bar, bytes, count, date, decimal, el, fill, gib, money, of, seconds, severity, share, svg } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
 const STATES = ["start", "options", "upload", "run", "check", "done", "refused", "token", "gone"];
@@ -259,17 +259,16 @@ function showDone(waited) {
   $("done-kicker").textContent = summary.feasible ? `${summary.platform_name}, ${date(plan.created)}` : "No plan carries this; the nearest one follows";
   $("h-done").textContent = summary.answer;
   const facts = [
-    `${of(summary.datastores, "datastore")} of ${gib(summary.datastore_size_gib)}${summary.tier_name ? ` on ${summary.tier_name}` : ""}`,
     summary.monthly_cost ? `${money(summary.monthly_cost)} a month` : "no price in the catalogue",
     `${sureness(summary.certainty)} sure`,
-    `first limit: ${summary.binding_resource}`,
+    `first limit: ${LIMITS[summary.binding_resource] || summary.binding_resource}`,
   ];
   if (waited !== undefined) facts.push(`answer in ${seconds(waited)}`);
-  $("done-facts").replaceChildren(`${facts.join(", ")}. `, el("span", { class: `grade ${summary.grade.toLowerCase()}` }, summary.grade), ` ${GRADES[summary.grade] || ""}`);
+  $("done-facts").replaceChildren(`${facts.join(", ")}. Evidence `, el("span", { class: `grade ${summary.grade.toLowerCase()}` }, summary.grade), ` ${GRADES[summary.grade] || ""}`);
   const why = [...summary.infeasible_because];
-  if (summary.unplaced > 0) why.push(`${of(summary.unplaced, "machine")} could not be placed; the report says why.`);
+  if (summary.unplaced > 0) why.push(`${of(summary.unplaced, "machine")} could not be placed; the report says why and what to do.`);
   $("done-why").hidden = why.length === 0;
-  $("done-why").replaceChildren(...why.map((reason) => el("li", {}, reason)));
+  $("done-why").replaceChildren(...why.map((reason) => el("li", {}, severity("error", summary.feasible ? "Incomplete" : "No plan"), ` ${reason}`)));
   $("done-open").href = link("html");
   const names = { xlsx: "Workbook", md: "Markdown", csv: "CSV", json: "JSON" };
   $("done-formats").replaceChildren(...plan.reports.filter((report) => names[report.format])
@@ -280,6 +279,7 @@ function showDone(waited) {
 }
 
 const GRADES = { A: "measured here", B: "measured on the same class", C: "published", D: "assumed" };
+const LIMITS = { tier: "the tier\u2019s cap", vm: "one machine", concurrency: "outstanding I/O", flow: "flow", host: "host", volume: "volume", pool: "pool", gateway: "gateway" };
 const link = (format) => `/api/v1/plans/${plan.id}/report?format=${format}`;
 
 /** Certainty is rounded down, and never said to be 100%. */
@@ -317,7 +317,8 @@ function refuse(problem) {
   const fault = problem.errors?.[0];
   const isFile = problem.code?.startsWith("file_");
   $("h-refused").textContent = isFile || problem.status === 413 ? "This was not read" : problem.status === 404 ? "This is not here" : "This did not work";
-  $("refused-what").textContent = (fault?.message && isFile ? fault.message : problem.detail) || problem.title;
+  const what = (isFile && fault?.message) || problem.detail || problem.title;
+  $("refused-what").textContent = what.charAt(0).toUpperCase() + what.slice(1);
   const rows = [];
   if (fault) {
     if (isFile && fault.at) rows.push(["File", fault.at]);

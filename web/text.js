@@ -37,15 +37,8 @@ export function seconds(value) {
 /** Share of a whole as a percentage, never rounded up to 100. */
 export const share = (done, total) => (total > 0 ? Math.min(100, Math.floor((100 * done) / total)) : 0);
 
-export const money = (value) => {
-  try {
-    return new Intl.NumberFormat(locale, {
-      style: "currency", currency: value.currency, currencyDisplay: "code", maximumFractionDigits: 0,
-    }).format(value.amount);
-  } catch {
-    return `${count(value.amount)}${NBSP}${value.currency}`;
-  }
-};
+/** An amount with its currency's code: signs such as $ belong to several. */
+export const money = (value) => `${count(value.amount)}${NBSP}${value.currency}`;
 
 export const date = (text) =>
   new Intl.DateTimeFormat(locale, { dateStyle: "long" }).format(new Date(text));
@@ -95,8 +88,8 @@ const SEVERITIES = {
   note: ["note", "Note", [["circle", { cx: "7", cy: "7", r: "5.2" }]]],
 };
 
-/** A severity with its shape and word. */
-export function severity(id) {
+/** A severity with its shape and a word. */
+export function severity(id, words) {
   const [style, word, shapes] = SEVERITIES[id] || SEVERITIES.note;
-  return el("span", { class: `sev ${style}` }, svg({ viewBox: "0 0 14 14", "aria-hidden": "true" }, shapes), word);
+  return el("span", { class: `sev ${style}` }, svg({ viewBox: "0 0 14 14", "aria-hidden": "true" }, shapes), words || word);
 }

@@ -64,8 +64,8 @@ impl WorkError {
                 StoredProblem {
                     code: format!("{prefix}{}", refusal.code.replace('-', "_")),
                     errors: vec![crate::store::Fault {
+                        message: bare(&refusal).to_owned(),
                         at: refusal.file,
-                        message: refusal.message.clone(),
                         expected: refusal.expected,
                         action: refusal.action,
                     }],
@@ -80,6 +80,15 @@ impl WorkError {
             },
         }
     }
+}
+
+/// What is wrong, without the place and the advice that a refusal's sentence repeats.
+fn bare(refusal: &plimsoll_planner::Refusal) -> &str {
+    let sentence = refusal.message.as_str();
+    let place = format!("{}: ", refusal.file);
+    let advice = format!("; expected {}; {}", refusal.expected, refusal.action);
+    let sentence = sentence.strip_prefix(&place).unwrap_or(sentence);
+    sentence.strip_suffix(&advice).unwrap_or(sentence)
 }
 
 /// The queue and its workers.
