@@ -13,6 +13,7 @@ use polars::prelude::*;
 use crate::build::Joined;
 use crate::frames::{self, Frames};
 use crate::names::DatastorePath;
+use crate::population;
 use crate::types::{Exclusion, Inventory, QualityCheck};
 use crate::words::{count, counted, fine_percent, size};
 
@@ -87,6 +88,11 @@ fn population_per_tab(
     frames: &Frames,
 ) -> PolarsResult<()> {
     let listed = frames.vms.height();
+    // Placeholders have no disks, and what is not connected reports none.
+    let reasons = frames.vms.column("reason")?.u32()?;
+    let placeholder = reasons.not_equal(population::code(Some(Exclusion::SrmPlaceholder)));
+    let orphaned = reasons.not_equal(population::code(Some(Exclusion::Orphaned)));
+    let whole = frames.vms.filter(&(&placeholder & &orphaned))?;
     let mut counts = vec![format!("vInfo {}", count(listed as u64))];
     let (mut strangers, mut absent) = (Vec::new(), Vec::new());
     let mut more = false;
@@ -105,7 +111,7 @@ fn population_per_tab(
         if every_vm {
             counts.push(format!("{tab} {}", count(vms as u64)));
             more |= vms > listed;
-            let without = frames::missing(&frames.vms, frame, "vm")?;
+            let without = frames::missing(&whole, frame, "vm")?;
             if without > 0 {
                 absent.push(format!("{tab} {}", count(without as u64)));
             }
@@ -114,15 +120,15 @@ fn population_per_tab(
             strangers.push(format!("{tab} {}", count(unknown as u64)));
         }
     }
-    let names: BTreeSet<&str> = inventory.vms.iter().map(|vm| &*vm.name).collect();
+    let names: PlHashSet<&str> = inventory.vms.iter().map(|vm| &*vm.name).collect();
     for (tab, found) in &export.vm_names_by_tab {
-        let found: BTreeSet<&str> = found.iter().map(|name| &**name).collect();
+        let found: PlHashSet<&str> = found.iter().map(|name| &**name).collect();
         if found.is_empty() {
             continue;
         }
         counts.push(format!("{tab} {} (names)", count(found.len() as u64)));
         more |= found.len() > names.len();
-        let unknown = found.difference(&names).count();
+        let unknown = found.iter().filter(|name| !names.contains(*name)).count();
         if unknown > 0 {
             strangers.push(format!("{tab} {} (names)", count(unknown as u64)));
         }
@@ -135,7 +141,7 @@ fn population_per_tab(
     let result = if absent.is_empty() { "none".to_owned() } else { absent.join(", ") };
     card.add(
         "vms-missing-from-tabs",
-        "VMs of vInfo without a row (vPartition needs VMware Tools)",
+        "Connected VMs of vInfo without a row (vPartition needs VMware Tools)",
         ok,
         result,
     );
@@ -173,13 +179,16 @@ fn disks_against_total(card: &mut Card, frames: &Frames) -> PolarsResult<()> {
 }
 
 fn provisioned_against_disks(card: &mut Card, frames: &Frames) -> PolarsResult<()> {
-    let (below, both) = compare(&frames.vms, ("provisioned", "capacity_sum"), |a, b| a < b)?;
+    // Raw devices are not provisioned on a datastore.
+    let files = frames::sums(&frames.disks, "vm", "file")?;
+    let vms = frames::look_up(&frames.vms, &files, "vm")?;
+    let (below, both) = compare(&vms, ("provisioned", "file_sum"), |a, b| a < b)?;
     if both > 0 {
         let provisioned = frames::total(&frames.vms, "provisioned")?;
-        let disks = frames::total(&frames.disks, "capacity")?;
+        let disks = frames::total(&frames.disks, "file")?;
         card.add(
             "provisioned-against-disks",
-            "vInfo Provisioned is never below the VM's virtual disks",
+            "vInfo Provisioned is never below the VM's virtual disks (raw devices left out)",
             below == 0,
             format!(
                 "{} of {} below; {} provisioned, {} in disks",
@@ -296,7 +305,11 @@ fn vms_per_datastore(card: &mut Card, export: &Export, inventory: &Inventory, jo
         if stated.is_empty() {
             continue;
         }
-        let (found, stated) = (datastore.vms.len() as u64, stated.iter().sum::<u64>());
+        let real = datastore.vms.iter().filter(|id| {
+            let exclusion = inventory.vms[id.0 as usize].exclusion;
+            !matches!(exclusion, Some(Exclusion::SrmPlaceholder | Exclusion::Orphaned))
+        });
+        let (found, stated) = (real.count() as u64, stated.iter().sum::<u64>());
         judged += 1;
         by_paths += found;
         by_column += stated;
@@ -347,7 +360,7 @@ fn paths_and_keys(
         // Needs vSphere 7 with Tools; a third without is usual, and none of it changes a total.
         card.add(
             "disk-keys",
-            "Partitions with a Disk Key that ties them to a virtual disk",
+            "Partitions with a Disk Key that ties them to a virtual disk (vSphere 7 and RVTools 4.1.2 on)",
             without * 2 <= all,
             format!(
                 "{} of {} without ({})",

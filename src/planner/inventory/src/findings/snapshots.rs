@@ -111,8 +111,8 @@ fn large(judge: &mut Judge<'_>, snapshots: &[&SnapshotRow]) {
     shares.sort_by_key(|(sum, _, vm)| (std::cmp::Reverse(*sum), *vm));
     let all: u64 = shares.iter().map(|(sum, ..)| *sum).fold(0, u64::saturating_add);
     let fact = format!(
-        "{} with snapshots of more than {limit} % of its disks, {} in all.",
-        counted(shares.len() as u64, "VM", "VMs"),
+        "{} snapshots of more than {limit} % of the virtual disks, {} in all.",
+        counted(shares.len() as u64, "VM has", "VMs have"),
         size(Mib(all)),
     );
     let mut rows = Rows::default();

@@ -108,16 +108,16 @@ fn full(judge: &mut Judge<'_>) {
     };
     let grave = fills.iter().filter(|(used, all, _)| above(*used, *all, care)).count() as u64;
     let fact = format!(
-        "{} of {judged} more than {note} % full, {grave} of them more than {care} %; {} is the fullest at {} %.",
+        "{} of {judged} more than {note} % full, {grave} of them more than {care} %; {} is the fullest at {}.",
         counted(fills.len() as u64, "datastore", "datastores"),
         fullest.name,
-        percent(*used, *all),
+        fine_percent(*used, *all),
     );
     let mut rows = Rows::default();
     for (used, all, datastore) in &fills {
         rows.push(judge.export, TAB, datastore.at[0], || {
             let free = Mib(all.saturating_sub(*used));
-            format!("{}: {} % full, {} free", datastore.name, percent(*used, *all), size(free))
+            format!("{}: {} full, {} free", datastore.name, fine_percent(*used, *all), size(free))
         });
     }
     let severity = if grave > 0 { Severity::Care } else { Severity::Note };
@@ -177,7 +177,7 @@ fn inaccessible(judge: &mut Judge<'_>) {
         return judge.passed(INACCESSIBLE, "Every datastore is accessible.".to_owned());
     }
     let fact = format!(
-        "{} not accessible, with {} on them.",
+        "{} not accessible, with {} in all.",
         counted(rows.total, "datastore is", "datastores are"),
         counted(vms, "VM", "VMs"),
     );

@@ -93,8 +93,8 @@ fn shared(judge: &mut Judge<'_>) {
         return judge.passed(SHARED, "No disk is shared between VMs.".to_owned());
     }
     let fact = format!(
-        "{} shared between VMs or open to several writers; counted once they hold {}.",
-        counted(rows.total, "disk listing is", "disk listings are"),
+        "{} that VMs share or that are open to several writers, {} when each counts once.",
+        counted(rows.total, "listing of disks", "listings of disks"),
         size(sum),
     );
     judge.fired(SHARED, Severity::Care, fact, rows);

@@ -114,7 +114,7 @@ fn two_exports_of_one_vcenter_count_a_vm_and_its_rows_once() {
     assert_eq!((totals.vms_in_file, totals.in_use_mib), (2, 10));
     assert_eq!((totals.disks, totals.partition_consumed_mib), (1, 3));
     assert!(has(&problems, "vm-listed-twice"));
-    assert_eq!(inventory.taken.map(|taken| taken.day()), Some(1));
+    assert_eq!(inventory.taken.map(jiff::civil::DateTime::day), Some(1));
 }
 
 #[test]

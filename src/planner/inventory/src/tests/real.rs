@@ -85,6 +85,7 @@ fn expected() -> [(&'static str, Totals); 5] {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "says that the files are not there")]
 fn totals_of_public_exports() {
     let folder = shared().join("data/rvtools");
     if !folder.is_dir() {
@@ -94,7 +95,7 @@ fn totals_of_public_exports() {
     for (name, expected) in expected() {
         let inputs = vec![Input::from_path(folder.join(name))];
         let export = read(inputs, &Limits::default(), &mut |_| true).unwrap();
-        let (inventory, problems) = build(&export, &InventoryOptions::default());
+        let (inventory, _) = build(&export, &InventoryOptions::default());
         let totals = Totals {
             // Not among the sums of the sheets: they depend on exclusions and on merging.
             vms_counted: 0,
@@ -102,25 +103,35 @@ fn totals_of_public_exports() {
             ..inventory.totals.clone()
         };
         assert_eq!(totals, expected, "{name}");
-        if std::env::var_os("PLIMSOLL_SHOW").is_some() {
-            eprintln!("{name}: {:#?}", inventory.population);
-            for check in &inventory.quality {
-                eprintln!(
-                    "  {} {}: {}",
-                    if check.ok { "ok " } else { "off" },
-                    check.what,
-                    check.result
-                );
-            }
-            for finding in &inventory.findings {
-                eprintln!("  {:?} {}: {}", finding.severity, finding.id, finding.fact);
-            }
-            for problem in &problems.items {
-                eprintln!(
-                    "  ! {} {} {}: {}",
-                    problem.tab, problem.code, problem.value, problem.action
-                );
-            }
-        }
     }
+}
+
+/// The project's sample holds a fault for each of these, as its README says.
+#[test]
+fn the_sample_has_the_findings_it_was_made_for() {
+    let sample =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data/samples/sample.xlsx");
+    let export = read(vec![Input::from_path(sample)], &Limits::default(), &mut |_| true).unwrap();
+    let (inventory, _) = build(&export, &InventoryOptions::default());
+    assert_eq!(inventory.vms.len(), 232);
+    assert_eq!(inventory.datastores.iter().filter(|one| !one.local).count(), 7);
+    assert_eq!(inventory.datastores.iter().filter(|one| one.local).count(), 4);
+    for (rule, evidence) in [
+        ("vmkernel-mtu-differs", None),
+        ("path-dead", Some(1)),
+        ("disk-above-file-limit", Some(1)),
+        ("snapshot-old", None),
+        ("esxi-builds-mixed", Some(4)),
+        ("secrets-in-annotations", None),
+        ("datastore-nearly-full", None),
+    ] {
+        let finding = crate::testing::fired(&inventory, rule);
+        let finding = finding.unwrap_or_else(|| panic!("{rule}: {:#?}", inventory.findings));
+        assert!(evidence.is_none_or(|rows| rows == finding.evidence_total), "{finding:#?}");
+    }
+    let fullest = inventory.datastores.iter().filter_map(|one| {
+        let (in_use, capacity) = (one.in_use?.0, one.capacity?.0);
+        Some((in_use * 100 + capacity / 2) / capacity)
+    });
+    assert_eq!(fullest.max(), Some(94));
 }

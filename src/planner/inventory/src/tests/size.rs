@@ -6,6 +6,7 @@ use crate::testing::*;
 
 #[test]
 #[ignore = "a measurement, not a check"]
+#[expect(clippy::print_stderr, reason = "prints the measurement")]
 fn one_hundred_thousand_vms() {
     let mut export = export();
     export.vms = (0..100_000).map(vm).collect();
