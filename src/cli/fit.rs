@@ -42,7 +42,8 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         Err(error) => {
             talk(&format!("plimsoll: {}: {error}", args.points.display()));
             if args.report == FitReportFormat::Json {
-                let refusal = serde_json::json!({"code": "points-refused", "message": error.to_string()});
+                let refusal =
+                    serde_json::json!({"code": "points-refused", "message": error.to_string()});
                 deliver(format!("{refusal:#}\n").as_bytes(), None)?;
             }
             return Ok(Outcome::Refused);

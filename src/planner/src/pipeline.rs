@@ -97,9 +97,7 @@ pub fn survey(
     let (inventory, join_problems) =
         plimsoll_inventory::build(&export, &InventoryOptions::default());
     let Export { files, mut problems, manual, .. } = export;
-    for problem in join_problems.items {
-        problems.push(problem);
-    }
+    problems.append(join_problems);
     Ok(Survey { files, averages: manual, inventory, problems })
 }
 

@@ -50,8 +50,9 @@ pub struct CurvePoint {
     pub median: f64,
     /// 95th percentile.
     pub high: f64,
-    /// Median without the planned failure.
-    pub without_failure: f64,
+    /// Height of the dotted line: the median without the planned failure, or what the hardware
+    /// carries beyond a cap.
+    pub dotted: f64,
     /// Limit that binds at the median.
     pub limit: Resource,
     /// Whether the 95 % level reaches what is needed.
@@ -73,8 +74,8 @@ pub struct CurvePanel {
     pub needed: f64,
     /// A hard cap of tier or gateway at the chosen count, with its name.
     pub cap: Option<(String, f64)>,
-    /// Label of the curve without the failure; `None` when no failure is planned.
-    pub without_failure: Option<String>,
+    /// What the dotted line is; `None` when there is none.
+    pub dotted: Option<String>,
 }
 
 /// Price over the datastore count.

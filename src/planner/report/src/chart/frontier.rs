@@ -69,7 +69,7 @@ fn panel(
     main: bool,
 ) {
     let xs = counts(chart);
-    let highest = panel.points.iter().map(|point| point.high.max(point.without_failure));
+    let highest = panel.points.iter().map(|point| point.high.max(point.dotted));
     let mut most = highest.fold(panel.needed, f64::max);
     if let Some((_, cap)) = panel.cap.as_ref().filter(|(_, cap)| *cap <= 1.5 * most) {
         most = most.max(*cap);
@@ -101,9 +101,9 @@ fn panel(
     }
     let chosen_x = plot.at(xs[chart.chosen], 0.0).0;
     pen.line(Style("pick"), (chosen_x, top - 20.0), (chosen_x, if main { water } else { bottom }));
-    if panel.without_failure.is_some() {
+    if panel.dotted.is_some() {
         let ghost: Vec<_> =
-            xs.iter().zip(&panel.points).map(|(x, point)| (*x, point.without_failure)).collect();
+            xs.iter().zip(&panel.points).map(|(x, point)| (*x, point.dotted)).collect();
         plot.line(Style("ghost"), &ghost);
     }
     curves::level(&plot, &xs, &panel.points);
@@ -282,13 +282,13 @@ fn right_labels(
     if let Some((name, cap)) = drawn {
         labels.push((*cap, "", format!("{name} {}", exact(*cap))));
     }
-    if let Some(hosts) = &panel.without_failure
-        && (last.without_failure / last.median.max(1e-9) - 1.0).abs() > 0.01
+    if let Some(hosts) = &panel.dotted
+        && (last.dotted / last.median.max(1e-9) - 1.0).abs() > 0.01
     {
         labels.push((
-            last.without_failure,
+            last.dotted,
             "",
-            format!("{hosts}, {}", value(last.without_failure)),
+            format!("{hosts}, {}", value(last.dotted)),
         ));
     }
     labels.push((panel.needed, "acb", format!("needed {}", value(panel.needed))));

@@ -32,13 +32,20 @@ pub fn section(context: &Context<'_>) -> Option<Section> {
         number: 0,
         caption: format!(
             "What {range} datastores carry {}. Grey band: nine of ten outcomes; its lower edge is \
-             the 95% level. Blue: the load and what is needed, which is the load plus {} headroom.",
+             the 95% level. Blue: the load and what is needed, which is the load plus {} headroom.{}",
             match plan.options.hosts_lost {
                 0 => "with every host up".to_owned(),
                 lost =>
                     format!("after the loss of {}", words::counted(lost.into(), "host", "hosts")),
             },
             number::percent(plan.options.headroom_pct),
+            if random.dotted.as_deref() == Some(HARDWARE)
+                || stream.dotted.as_deref() == Some(HARDWARE)
+            {
+                " Dotted: what the hardware would carry at the 95% level without the cap."
+            } else {
+                ""
+            },
         ),
         title: format!("What {range} datastores carry on {}", context.tier()),
         description: description(context, point),
@@ -259,7 +266,7 @@ pub fn curve_point(carried: &Carried, needed: f64, divisor: f64) -> CurvePoint {
         low: carried.p05 / divisor,
         median: carried.median / divisor,
         high: carried.p95 / divisor,
-        without_failure: carried.median_no_failure / divisor,
+        dotted: carried.median_no_failure / divisor,
         limit: carried.binding,
         passes: carried.at_certainty >= needed,
     }
@@ -275,6 +282,9 @@ pub fn random_condition(context: &Context<'_>) -> String {
     )
 }
 
+/// Label of the dotted line where a cap hides what the hardware carries.
+const HARDWARE: &str = "hardware";
+
 fn panel(context: &Context<'_>, quantity: Quantity) -> CurvePanel {
     let plan = context.input.plan;
     let of = |point: &FrontierPoint| -> Carried { super::answer::of(point, quantity).clone() };
@@ -282,7 +292,11 @@ fn panel(context: &Context<'_>, quantity: Quantity) -> CurvePanel {
         Quantity::Iops => (plan.load_iops.0, plan.needed_iops.0, "IOPS"),
         Quantity::Throughput => (plan.load_mibps.0, plan.needed_mibps.0, "MiB/s"),
     };
-    let top = plan.frontier.iter().map(|point| of(point).p95).fold(needed, f64::max);
+    let top = plan
+        .frontier
+        .iter()
+        .map(|point| of(point).p95.max(of(point).hardware))
+        .fold(needed, f64::max);
     let (divisor, title) = unit(top, name);
     let what = match quantity {
         Quantity::Iops => random_condition(context),
@@ -298,19 +312,27 @@ fn panel(context: &Context<'_>, quantity: Quantity) -> CurvePanel {
         };
         carried.hard_cap.map(|cap| (name.to_owned(), cap / divisor))
     });
+    let mut points: Vec<CurvePoint> =
+        plan.frontier.iter().map(|point| curve_point(&of(point), needed, divisor)).collect();
+    let beyond = |carried: &Carried| carried.hardware > carried.at_certainty * 1.01;
+    let dotted = if plan.frontier.iter().any(|point| beyond(&of(point))) {
+        for (point, frontier) in points.iter_mut().zip(&plan.frontier) {
+            let carried = of(frontier);
+            point.dotted = carried.hardware.max(carried.at_certainty) / divisor;
+        }
+        Some(HARDWARE.to_owned())
+    } else {
+        (plan.options.hosts_lost > 0)
+            .then(|| format!("{} up", words::counted(plan.hosts.into(), "host", "hosts")))
+    };
     CurvePanel {
         title,
         condition: format!("{what}, {}", context.failure_short()),
-        points: plan
-            .frontier
-            .iter()
-            .map(|point| curve_point(&of(point), needed, divisor))
-            .collect(),
+        points,
         load: load / divisor,
         needed: needed / divisor,
         cap,
-        without_failure: (plan.options.hosts_lost > 0)
-            .then(|| format!("{} up", words::counted(plan.hosts.into(), "host", "hosts"))),
+        dotted,
     }
 }
 
