@@ -23,7 +23,7 @@ export function draw(inventory, problems) {
     [counts.warnings, "to take care of"],
   ];
   $("check-tally").replaceChildren(...tally.map(([value, words]) => el("li", {}, el("b", {}, count(value)), words)));
-  $("check-problems").replaceChildren(...table(problems, counts));
+  $("check-problems").replaceChildren(...table(problems, counts, inventory.files.length > 1));
   $("check-xlsx").hidden = counts.total === 0;
   const quality = summary.quality.filter((item) => !item.ok);
   $("check-quality").replaceChildren(...(quality.length === 0 ? [] : [
@@ -57,7 +57,7 @@ function choice(name, value, checked, title, consequence) {
   return el("label", { class: "choice" }, el("input", { type: "radio", name, value, checked }), el("b", {}, title), el("span", {}, consequence));
 }
 
-function table(problems, counts) {
+function table(problems, counts, namesFiles) {
   if (problems.length === 0) return [];
   const rows = [...problems].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]).slice(0, SHOWN);
   const caption = counts.total > rows.length
@@ -67,12 +67,15 @@ function table(problems, counts) {
   return [el("table", { class: "stack", role: "table" },
     el("caption", {}, caption),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads.map((head) => el("th", { role: "columnheader", scope: "col" }, head)))),
-    el("tbody", { role: "rowgroup" }, rows.map(row)))];
+    el("tbody", { role: "rowgroup" }, rows.map((problem) => row(problem, namesFiles))))];
 }
 
-function row(problem) {
+function row(problem, namesFile) {
   const cell = (label, ...children) => el("td", { role: "cell", "data-l": label }, ...children);
-  const place = [problem.tab || problem.file, problem.row ? `row ${problem.row}` : null, problem.column || null].filter(Boolean).join(", ");
+  const place = [
+    namesFile || !problem.tab ? problem.file : null, problem.tab,
+    problem.row ? `row ${problem.row}` : null, problem.column,
+  ].filter(Boolean).join(", ");
   return el("tr", { role: "row" },
     el("td", { role: "cell" }, severity(problem.severity)),
     cell("at", el("code", {}, place)),

@@ -2,6 +2,8 @@
 //!
 //! Never logged: bodies, tokens, names of VMs, hosts or files (docs/api.md lists the fields).
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 use super::{ConfigError, LogConfig, LogFormat};
@@ -16,7 +18,11 @@ pub fn start(config: &LogConfig) -> Result<(), ConfigError> {
         value: config.filter.clone(),
         expected: "directives such as info,plimsoll::jobs=debug",
     })?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr);
     // An error here says that a log was started before: that one stays.
     let _ = match config.format {
         LogFormat::Text => lines.try_init(),

@@ -111,18 +111,14 @@ pub fn plan(
     observer: &mut Observer<'_>,
 ) -> Result<Sizing, Error> {
     step(observer, Stage::Estimating)?;
-    let per_vm = survey
-        .averages
-        .as_ref()
-        .map(|averages| plimsoll_demand::PerVmOverride {
-            iops: averages.iops_per_vm.map(plimsoll_units::Iops),
-            mibps: averages.mibps_per_vm.map(plimsoll_units::MibPerSec),
-        });
+    let per_vm = survey.averages.as_ref().map(|averages| plimsoll_demand::PerVmOverride {
+        iops: averages.iops_per_vm.map(plimsoll_units::Iops),
+        mibps: averages.mibps_per_vm.map(plimsoll_units::MibPerSec),
+    });
     let demand = plimsoll_demand::estimate(&survey.inventory, per_vm, &options.demand)?;
     step(observer, Stage::Planning)?;
     let catalog = Catalog::built_in()?;
-    let plan =
-        plimsoll_plan::make_plan(&survey.inventory, &demand, &catalog, None, &options.plan)?;
+    let plan = plimsoll_plan::make_plan(&survey.inventory, &demand, &catalog, None, &options.plan)?;
     Ok(Sizing { survey, demand, plan, options: options.clone() })
 }
 

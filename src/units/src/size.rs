@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Mebibytes (2^20 bytes); the unit of every size in an inventory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Mib(pub u64);
 

@@ -285,11 +285,7 @@ fn right_labels(
     if let Some(hosts) = &panel.dotted
         && (last.dotted / last.median.max(1e-9) - 1.0).abs() > 0.01
     {
-        labels.push((
-            last.dotted,
-            "",
-            format!("{hosts}, {}", value(last.dotted)),
-        ));
+        labels.push((last.dotted, "", format!("{hosts}, {}", value(last.dotted))));
     }
     labels.push((panel.needed, "acb", format!("needed {}", value(panel.needed))));
     labels.push((panel.load, "ac", format!("load {}", value(panel.load))));
