@@ -414,6 +414,9 @@ async fn a_request_with_a_key_counts_once() {
     let again = send("s.xlsx").await;
     assert_eq!((again.status, &again.json()["id"]), (StatusCode::ACCEPTED, &first["id"]));
     assert_eq!(send("other.xlsx").await.problem(422), "idempotency_key_reused");
+    let mut spaced = form("/api/v1/inventories", &[("s.xlsx", &sample)], None);
+    spaced.headers_mut().insert("idempotency-key", "up load".parse().unwrap());
+    assert_eq!(app.send(spaced).await.problem(400), "idempotency_key_unreadable");
     assert_eq!(app.get("/api/v1/inventories").await.json()["items"].as_array().unwrap().len(), 1);
 }
 

@@ -19,10 +19,13 @@ pub fn idempotency_key(
     let key = value
         .to_str()
         .ok()
-        .filter(|key| !key.is_empty() && key.len() <= KEY_CHARACTERS)
+        .filter(|key| (1..=KEY_CHARACTERS).contains(&key.len()))
+        .filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic()))
         .ok_or_else(|| {
-            Problem::unreadable("idempotency_key_unreadable", "the header Idempotency-Key")
-                .at("Idempotency-Key", format!("expected 1 to {KEY_CHARACTERS} plain characters"))
+            Problem::unreadable("idempotency_key_unreadable", "the header Idempotency-Key").at(
+                "Idempotency-Key",
+                format!("expected 1 to {KEY_CHARACTERS} characters from ! to ~"),
+            )
         })?;
     Ok(Some(IdempotencyKey { key: format!("{scope}/{key}"), fingerprint: Digest::of(request) }))
 }
