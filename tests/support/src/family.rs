@@ -217,6 +217,7 @@ fn index_of(widest: &[&str], header: &str) -> Source {
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, reason = "tests")]
 mod tests {
     use super::Family;
     use crate::tabs;

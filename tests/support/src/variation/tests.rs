@@ -14,7 +14,7 @@ fn column_sum(path: &Path, sheet: &str, header: &str) -> Option<(u64, u64)> {
     let mut book = open_workbook_auto(path).ok()?;
     let range = book.worksheet_range(sheet).ok()?;
     let mut rows = range.rows();
-    let place = rows.next()?.iter().position(|cell| cell.to_string() == header)?;
+    let place = rows.next()?.iter().position(|cell| *cell == header)?;
     let mut sum = 0;
     let mut count = 0;
     for row in rows.filter(|row| !matches!(&row[0], Data::Empty)) {
