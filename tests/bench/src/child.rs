@@ -62,17 +62,32 @@ pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], accepted: &[i32]) -
     }
 }
 
-/// The median by time of several runs.
-pub fn median<A: AsRef<OsStr>>(
+/// One command to measure.
+pub struct Measured<'m> {
+    /// Program.
+    pub program: &'m Path,
+    /// Arguments.
+    pub arguments: &'m [&'m str],
+    /// Statuses that count as done.
+    pub accepted: &'m [i32],
+}
+
+/// The medians by time of several runs of each command, in turn: what else the machine does then
+/// bears on all of them alike.
+pub fn medians<const COMMANDS: usize>(
     times: usize,
-    program: &Path,
-    arguments: &[A],
-    accepted: &[i32],
-) -> Result<Took> {
-    let mut runs =
-        (0..times).map(|_| run(program, arguments, accepted)).collect::<Result<Vec<Took>>>()?;
-    runs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
-    Ok(runs[times / 2])
+    commands: [Measured<'_>; COMMANDS],
+) -> Result<[Took; COMMANDS]> {
+    let mut runs: [Vec<Took>; COMMANDS] = std::array::from_fn(|_| Vec::new());
+    for _ in 0..times {
+        for (command, taken) in commands.iter().zip(&mut runs) {
+            taken.push(run(command.program, command.arguments, command.accepted)?);
+        }
+    }
+    Ok(runs.map(|mut taken| {
+        taken.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        taken[times / 2]
+    }))
 }
 
 /// Peak resident memory of a process, MiB.

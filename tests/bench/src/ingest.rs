@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plimsoll_support::hostile;
 
-use crate::child::{self, Took};
+use crate::child::{self, Measured, Took};
 use crate::figure::Figure;
 use crate::{Emit, Result, fixtures, peer, upload};
 
@@ -24,9 +24,17 @@ fn large(emit: Emit<'_>) -> Result<()> {
     let path = fixtures::export(100_000, &tabs)?;
     let path = path.to_string_lossy();
     let arguments = ["report", &path, "--format", "json"];
-    let ours = child::median(3, &child::plimsoll()?, &arguments, &REPORT)?;
-    let this = std::env::current_exe()?;
-    let cells = child::median(3, &this, &["peer", "calamine", &path], &[0])?;
+    let [ours, cells] = child::medians(
+        5,
+        [
+            Measured { program: &child::plimsoll()?, arguments: &arguments, accepted: &REPORT },
+            Measured {
+                program: &std::env::current_exe()?,
+                arguments: &["peer", "calamine", &path],
+                accepted: &[0],
+            },
+        ],
+    )?;
     let command = format!("plimsoll {}", arguments.join(" "));
     let ratio = ours.seconds / cells.seconds;
     emit(Figure {
@@ -53,7 +61,7 @@ fn large(emit: Emit<'_>) -> Result<()> {
     });
     let pandas = pandas(Path::new(&*path))?;
     emit(faster(
-        "100,000 VMs, xlsx to JSON report: times faster",
+        "100,000 VMs, xlsx to JSON report: against pandas",
         ours,
         pandas,
         12.0,
@@ -104,7 +112,9 @@ fn upload(emit: Emit<'_>) -> Result<()> {
     let path = fixtures::export(5_000, &[])?;
     let text = path.to_string_lossy();
     let arguments = ["report", &text, "--format", "html"];
-    let ours = child::median(3, &child::plimsoll()?, &arguments, &REPORT)?;
+    let program = child::plimsoll()?;
+    let command = Measured { program: &program, arguments: &arguments, accepted: &REPORT };
+    let [ours] = child::medians(3, [command])?;
     let pandas = pandas(&path)?;
     let mut figure = |name: &str, seconds: f64, command: String| {
         emit(Figure {
