@@ -58,6 +58,52 @@ fn the_order_of_files_does_not_change_totals() {
     assert_eq!(forward["inventory"]["totals"], backward["inventory"]["totals"]);
 }
 
+/// What was odd in an input is told with its place.
+#[test]
+fn what_was_odd_is_a_problem_that_names_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, tab, word) in [
+        ("attribute-datacenter", "vInfo", "Datacenter"),
+        ("two-vcenters-header-again", "vInfo", "header"),
+        ("csv-invented-multipath", "vMultiPath", "left out"),
+        ("same-file-twice", "", "not read again"),
+    ] {
+        let made = variation::write(name, &folder.path().join(name)).unwrap();
+        let json = report(&made.files, "json").json();
+        let told = json["problems"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|problem| problem["tab"] == tab && problem.to_string().contains(word));
+        assert!(told, "{name}: no problem of {tab:?} says {word:?}: {:#}", json["problems"]);
+    }
+}
+
+/// Every size that is none is a problem of its cell, and adds nothing.
+#[test]
+fn absurd_sizes_are_left_out_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = plimsoll_support::hostile::write("absurd-numbers.xlsx", folder.path()).unwrap();
+    let json = report(&[path], "json").json();
+    let of_row = |row: u64| {
+        json["problems"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|problem| problem["row"] == row && problem["severity"] == "error")
+            .count()
+    };
+    // 1e308, -5, 24 digits, NaN, infinity, hexadecimal, 2^64: both sizes of each row.
+    for row in [2, 3, 4, 5, 6, 9, 11] {
+        assert_eq!(of_row(row), 2, "row {row}: {:#}", json["problems"]);
+    }
+    // -1 is how exports write "none", and 1.5 MiB is rounded.
+    for row in [7, 8] {
+        assert_eq!(of_row(row), 0, "row {row}");
+    }
+    assert_eq!(json["inventory"]["totals"]["provisioned_mib"], 2);
+}
+
 /// Exports of other tools are named and refused; the same headers alone do not make an RVTools.
 #[test]
 fn other_tools_are_refused_by_name() {

@@ -41,6 +41,8 @@ const SEEN: &[(&str, &str, &str)] = &[
     ("vDatastore", "In Use MiB", "vDatastoreInUse"),
     ("vDatastore", "Free MiB", "vDatastoreFreeSpace"),
     ("vDatastore", "# VMs total", "vDatastoreVMsTotal"),
+    // Not seen anywhere; without a name of its own it would be that of `Hosts`.
+    ("vDatastore", "# Hosts", "vDatastoreNumHosts"),
     ("vMemory", "VM", "vMemoryVMName"),
     ("vSnapshot", "VM", "vSnapshotVMName"),
     ("vNetwork", "VM", "vNetworkVMName"),
