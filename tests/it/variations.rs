@@ -67,8 +67,12 @@ fn what_was_odd_is_a_problem_that_names_the_place() {
         ("two-vcenters-header-again", "vInfo", "header"),
         ("csv-invented-multipath", "vMultiPath", "left out"),
         ("same-file-twice", "", "not read again"),
+        ("missing-columns", "vInfo", "SRM placeholders cannot be told"),
+        ("missing-columns", "vInfo", "a VM without a disk path"),
+        ("missing-columns", "vDatastore", "the hosts of a datastore"),
     ] {
-        let made = variation::write(name, &folder.path().join(name)).unwrap();
+        let place = folder.path().join(format!("{name}-{word}"));
+        let made = variation::write(name, &place).unwrap();
         let json = report(&made.files, "json").json();
         let told = json["problems"]
             .as_array()
