@@ -403,6 +403,10 @@ function setUp() {
     event.target.value = "";
   });
   $("try-sample").addEventListener("click", trySample);
+  $("rules-show").addEventListener("click", async () => {
+    const response = await fetch("/api/v1/rules");
+    if (response.ok) $("o-rules").value = await response.text();
+  });
   $("averages").addEventListener("input", options.sumAverages);
   $("averages").addEventListener("submit", (event) => { event.preventDefault(); plan = inventory = null; sizeAverages(); });
   $("options").addEventListener("submit", (event) => { event.preventDefault(); if (!$("again-row").hidden) planAgain(); });

@@ -77,6 +77,7 @@ export function read() {
   for (const name of ["load_growth_pct_per_year", "capacity_growth_pct_per_year", "horizon_months"]) {
     demand[name] = number(form[name], faults);
   }
+  if (form.rules_toml.value.trim()) demand.rules_toml = form.rules_toml.value;
   for (const name of ["headroom_pct", "hosts"]) plan[name] = number(form[name], faults);
   plan.hosts_lost = Number(form.hosts_lost.value);
   plan.certainty_pct = Number(form.certainty_pct.value);

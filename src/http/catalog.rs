@@ -1,6 +1,9 @@
-//! `GET /api/v1/catalog`: platforms, tiers and their dated limits.
+//! `GET /api/v1/catalog`: platforms, tiers and their dated limits; `GET /api/v1/rules`: the rules
+//! that sort VMs into classes of load.
 
 use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 
 use super::problem::Problem;
 
@@ -17,4 +20,15 @@ pub async fn get_catalog() -> Result<Json<serde_json::Value>, Problem> {
         Problem::internal()
     })?;
     Ok(Json(serde_json::to_value(catalog)?))
+}
+
+/// Rules that sort VMs into classes of load
+///
+/// The built-in rules file, to read, to edit, and to hand back as `demand.rules_toml` of the options.
+#[utoipa::path(
+    get, path = "/api/v1/rules", tag = "catalog",
+    responses((status = 200, description = "The rules.", body = String, content_type = "application/toml")),
+)]
+pub async fn get_rules() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/toml")], plimsoll_demand::rules_text())
 }

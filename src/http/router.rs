@@ -38,6 +38,7 @@ pub(super) fn documented() -> OpenApiRouter<App> {
         .routes(routes!(models::get::get_model))
         .routes(routes!(models::predict::predict))
         .routes(routes!(catalog::get_catalog))
+        .routes(routes!(catalog::get_rules))
         .routes(routes!(session::create_session))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

@@ -12,6 +12,7 @@ import tempfile
 import axe_core_python
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -153,6 +154,17 @@ def main():
         text = driver.find_element(By.ID, "state-refused").text
         check("refused: the file is named", "holiday.xlsx" in text, text[:300])
         look(driver, folder, "refused")
+
+        driver.get(url)
+        wait(driver, lambda d: visible(d, "#try-sample"))
+        driver.find_element(By.CSS_SELECTOR, "#options details > summary").send_keys(Keys.ENTER)
+        driver.find_element(By.ID, "rules-show").send_keys(Keys.ENTER)
+        rules = driver.find_element(By.ID, "o-rules")
+        wait(driver, lambda d: "[[" in rules.get_property("value"))
+        check("rules: the built-in rules can be read", "sql" in rules.get_property("value").lower())
+        look(driver, folder, "rules")
+        size(driver, lambda: driver.find_element(By.ID, "try-sample").send_keys(Keys.ENTER),
+             "rules handed back")
 
         driver.get(url)
         wait(driver, lambda d: visible(d, "#averages"))

@@ -461,6 +461,7 @@ async fn models_are_listed_fitted_and_asked() {
     assert_eq!(app.send(bad).await.problem(422), "points_refused");
     assert_eq!(app.get("/api/v1/models/none").await.problem(404), "not_found");
     assert!(app.get("/api/v1/catalog").await.json()["platforms"].is_array());
+    assert_eq!(app.get("/api/v1/rules").await.text(), plimsoll_demand::rules_text());
 }
 
 // --- errors, access, pages ---
