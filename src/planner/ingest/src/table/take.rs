@@ -302,7 +302,7 @@ impl<R: TabRow> Table<R> {
         }
     }
 
-    /// Two columns may fill one field (`Disk Path`, `Path`): the first with a value stays.
+    /// Two columns may fill one field: the first with a value stays.
     fn set_once<T>(&mut self, field: fn(&mut R) -> &mut Option<T>, value: Option<T>) {
         if let Some(row) = &mut self.row {
             let slot = field(&mut row.value);
