@@ -1,0 +1,96 @@
+//! Bytes to be sent that stay where they are: a grain of a memory store, a mapped file, a static page.
+//!
+//! A [`Payload`] keeps its owner alive until the last byte is handed to the kernel, so a store may drop or
+//! replace the memory behind it at any time. The bytes themselves may be overwritten meanwhile by another
+//! command (as on any disk, a read that races with a write sees either); the kernel copies them, this
+//! process never looks at them through a Rust reference.
+
+use std::sync::Arc;
+
+/// Keeps the memory of a payload alive.
+pub type Owner = Arc<dyn Send + Sync>;
+
+/// A run of bytes to be sent without copying them in user space.
+#[derive(Clone)]
+pub struct Payload {
+    pointer: *const u8,
+    len: usize,
+    _owner: Option<Owner>,
+}
+
+// SAFETY: the pointer is only ever given to the kernel or copied from by `copy_to`, and the owner, which
+// keeps the memory alive, is itself Send.
+#[allow(unsafe_code)]
+unsafe impl Send for Payload {}
+
+impl Payload {
+    /// A payload over memory that lives as long as its owner.
+    ///
+    /// # Safety
+    /// `pointer..pointer + len` must stay readable for as long as `owner` is alive.
+    #[allow(unsafe_code)]
+    pub unsafe fn new(owner: Owner, pointer: *const u8, len: usize) -> Self {
+        Self { pointer, len, _owner: Some(owner) }
+    }
+
+    /// A payload over constant memory.
+    pub fn from_static(bytes: &'static [u8]) -> Self {
+        Self { pointer: bytes.as_ptr(), len: bytes.len(), _owner: None }
+    }
+
+    /// A payload that owns its bytes.
+    pub fn from_vec(bytes: Vec<u8>) -> Self {
+        let owner = Arc::new(bytes);
+        Self { pointer: owner.as_ptr(), len: owner.len(), _owner: Some(owner) }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first byte; meant for the iovec of a send.
+    pub(crate) fn pointer(&self) -> *const u8 {
+        self.pointer
+    }
+
+    /// Drops the first `count` bytes (at most all) from what is sent.
+    pub fn advance(&mut self, count: usize) {
+        let count = count.min(self.len);
+        self.pointer = self.pointer.wrapping_add(count);
+        self.len -= count;
+    }
+
+    /// Splits after `count` bytes (at most all): the first part is returned, the rest stays.
+    pub fn split_to(&mut self, count: usize) -> Self {
+        let count = count.min(self.len);
+        let head = Self { pointer: self.pointer, len: count, _owner: self._owner.clone() };
+        self.advance(count);
+        head
+    }
+
+    /// Appends a snapshot of the bytes to `out`: for digests, which must cover what is sent even when a
+    /// write lands in between.
+    #[allow(unsafe_code)]
+    pub fn copy_to(&self, out: &mut Vec<u8>) {
+        out.reserve(self.len);
+        // SAFETY: the owner keeps `len` bytes readable at `pointer`; `reserve` made room for them; the two
+        // do not overlap because `out` owns its memory alone. A concurrent write may tear the snapshot,
+        // which is what a racing read of a disk gives; bytes have no invalid values.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.pointer, out.as_mut_ptr().add(out.len()), self.len);
+            out.set_len(out.len() + self.len);
+        }
+    }
+}
+
+impl std::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Payload({} bytes)", self.len)
+    }
+}

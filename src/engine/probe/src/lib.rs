@@ -1,0 +1,1 @@
+//! Measurements one can trust: workloads, histograms, steady state, sweeps, guards.

@@ -1,0 +1,1 @@
+//! The iSCSI target: portals, login, sessions, data transfer.

@@ -1,0 +1,1 @@
+//! The NFSv3 server with its MOUNT and portmap services.

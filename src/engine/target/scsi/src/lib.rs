@@ -1,0 +1,1 @@
+//! The SCSI device server: logical units, sense, reservations, VAAI.

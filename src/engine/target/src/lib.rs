@@ -1,0 +1,1 @@
+//! A running array: configuration, portals, exports, online management.
