@@ -1,0 +1,147 @@
+//! How a datastore is opened: flows, policy, authentication, digests, patience.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use crate::{Error, nfs::NfsOptions};
+
+/// User and secret of CHAP (RFC 7143 12.1.3). The secret is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Chap {
+    /// Name of the side that proves itself.
+    pub user: String,
+    /// Shared secret.
+    pub secret: String,
+}
+
+impl fmt::Debug for Chap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Chap({})", self.user)
+    }
+}
+
+/// Which CRC32C digests to insist on (RFC 7143 13.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Digests {
+    /// Over each header.
+    pub header: bool,
+    /// Over each data segment.
+    pub data: bool,
+}
+
+/// How operations are spread over the paths of a unit (iSCSI).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The first path as long as it lives; returns to it when it is back.
+    Fixed,
+    /// Stays on a path until it is lost, and then on the next.
+    MostRecentlyUsed,
+    /// Changes the path after so many operations (VMware's default is 1,000, the usual advice 1).
+    RoundRobinIops(u32),
+    /// Changes the path after so many bytes.
+    RoundRobinBytes(u64),
+    /// The path with the fewest operations under way.
+    LeastQueueDepth,
+    /// Spread by measured latency: sampled now and again, the faster path gets the more.
+    Latency,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::RoundRobinIops(1000)
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    /// `fixed`, `mru`, `rr` (1,000 operations), `rr:N`, `rr:iops=N`, `rr:bytes=N`, `lqd`, `latency`.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || Error::Option {
+            option: "policy",
+            reason: format!("`{text}` is none of fixed, mru, rr:IOPS, rr:bytes=N, lqd, latency"),
+        };
+        let (name, value) = text.split_once(':').map_or((text, None), |(n, v)| (n, Some(v)));
+        match (name, value) {
+            ("fixed", None) => Ok(Self::Fixed),
+            ("mru", None) => Ok(Self::MostRecentlyUsed),
+            ("lqd", None) => Ok(Self::LeastQueueDepth),
+            ("latency", None) => Ok(Self::Latency),
+            ("rr", None) => Ok(Self::default()),
+            ("rr", Some(value)) => if let Some(bytes) = value.strip_prefix("bytes=") {
+                bytes.parse().ok().filter(|&n| n > 0).map(Self::RoundRobinBytes)
+            } else {
+                let iops = value.strip_prefix("iops=").unwrap_or(value);
+                iops.parse().ok().filter(|&n| n > 0).map(Self::RoundRobinIops)
+            }
+            .ok_or_else(bad),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed => f.write_str("fixed"),
+            Self::MostRecentlyUsed => f.write_str("mru"),
+            Self::RoundRobinIops(n) => write!(f, "rr:iops={n}"),
+            Self::RoundRobinBytes(n) => write!(f, "rr:bytes={n}"),
+            Self::LeastQueueDepth => f.write_str("lqd"),
+            Self::Latency => f.write_str("latency"),
+        }
+    }
+}
+
+/// How to open a datastore.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Flows to each portal: iSCSI sessions, or NFS nconnect (1-16).
+    pub connections: u16,
+    /// Further portals of the same unit, as `host:port` (iSCSI).
+    pub portals: Vec<String>,
+    /// Spread over the paths (iSCSI).
+    pub policy: Policy,
+    /// What this side proves to the target; a user in the URL goes before it.
+    pub chap: Option<Chap>,
+    /// What the target must prove to this side (mutual CHAP).
+    pub mutual_chap: Option<Chap>,
+    /// iSCSI digests.
+    pub digests: Digests,
+    /// Busy-poll for so long before sleeping, with one or two operations under way. Zero: never.
+    pub spin: Duration,
+    /// Operations under way on one flow; more wait in this process.
+    pub flow_depth: u16,
+    /// Operations accepted by the datastore as a whole before [`crate::Datastore::can_submit`] says no.
+    pub queue_depth: u32,
+    /// Name of this initiator (iSCSI).
+    pub initiator_name: String,
+    /// Patience with connecting and logging in.
+    pub connect_timeout: Duration,
+    /// Patience with a single operation before its connection is given up and it is reissued.
+    pub op_timeout: Duration,
+    /// How long all paths may be gone before operations end as lost (VMware's all-paths-down time is 140 s).
+    pub path_timeout: Duration,
+    /// NFS only.
+    pub nfs: NfsOptions,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connections: 1,
+            portals: Vec::new(),
+            policy: Policy::default(),
+            chap: None,
+            mutual_chap: None,
+            digests: Digests::default(),
+            spin: Duration::ZERO,
+            flow_depth: 128,
+            queue_depth: 4096,
+            initiator_name: "iqn.2026-01.io.plimsoll:initiator".to_owned(),
+            connect_timeout: Duration::from_secs(10),
+            op_timeout: Duration::from_secs(30),
+            path_timeout: Duration::from_secs(60),
+            nfs: NfsOptions::default(),
+        }
+    }
+}
