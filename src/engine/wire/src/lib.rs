@@ -1,1 +1,3 @@
 //! Wire formats, parse and build, no I/O: iSCSI (RFC 7143), SCSI, ONC RPC, MOUNT and NFSv3.
+
+pub mod scsi;
