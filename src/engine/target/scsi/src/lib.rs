@@ -1,1 +1,24 @@
-//! The SCSI device server: logical units, sense, reservations, VAAI.
+//! The SCSI device server: logical units, sense, reservations, ALUA, VAAI (SAM-5, SPC-5, SBC-4).
+//!
+//! A transport makes one [`Device`] per target, maps [`LogicalUnit`]s into it, and opens a [`Nexus`] per
+//! session. Per command it asks [`Nexus::begin`] for a [`Plan`]; READ and WRITE plans name a range of the
+//! unit's store that the transport moves itself, everything else is a [`Job`] or done at once.
+//! The nexus belongs to the thread of its session: the fast path takes no lock and allocates nothing.
+
+mod device;
+mod job;
+mod nexus;
+mod plan;
+mod unit;
+
+pub use device::{AccessState, Device, Identity, Port};
+pub use job::Job;
+pub use nexus::{Initiator, Management, ManagementResponse, Nexus, Notice, Notify};
+pub use plan::{Completion, Plan};
+pub use unit::{LogicalUnit, UnitSettings};
+
+/// Most data-out that a [`Plan::Collect`] asks for.
+pub const MAX_COLLECT: usize = 16 << 20;
+
+/// Longest READ or WRITE in bytes (MAXIMUM TRANSFER LENGTH of the block limits page).
+pub const MAX_TRANSFER: usize = 16 << 20;
