@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Crate, its folder, and the workspace crates it may depend on.
-const ALLOWED: [(&str, &str, &[&str]); 9] = [
+const ALLOWED: [(&str, &str, &[&str]); 18] = [
     ("units", "src/units", &[]),
     ("ingest", "src/planner/ingest", &["units"]),
     ("inventory", "src/planner/inventory", &["units", "ingest"]),
@@ -17,20 +17,47 @@ const ALLOWED: [(&str, &str, &[&str]); 9] = [
         "src/planner",
         &["units", "ingest", "inventory", "demand", "model", "plan", "report"],
     ),
+    ("wire", "src/engine/wire", &[]),
+    ("fabric", "src/engine/fabric", &[]),
+    ("storage", "src/engine/storage", &["units", "fabric"]),
+    ("target-scsi", "src/engine/target/scsi", &["wire", "fabric", "storage"]),
+    ("target-iscsi", "src/engine/target/iscsi", &["wire", "fabric", "storage", "target-scsi"]),
+    ("target-nfs", "src/engine/target/nfs", &["wire", "fabric", "storage"]),
+    (
+        "target",
+        "src/engine/target",
+        &["units", "fabric", "storage", "target-scsi", "target-iscsi", "target-nfs"],
+    ),
+    ("initiator", "src/engine/initiator", &["wire", "fabric"]),
+    ("probe", "src/engine/probe", &["units", "wire", "initiator"]),
     (
         "root",
         ".",
-        &["units", "ingest", "inventory", "demand", "model", "plan", "report", "planner"],
+        &[
+            "units",
+            "ingest",
+            "inventory",
+            "demand",
+            "model",
+            "plan",
+            "report",
+            "planner",
+            "target",
+            "probe",
+        ],
     ),
 ];
 
 /// Heavy libraries and the one crate that may link each.
-const HOMES: [(&str, &str); 6] = [
+const HOMES: [(&str, &str); 9] = [
     ("calamine", "ingest"),
     ("polars", "inventory"),
     ("plotters", "report"),
     ("rust_xlsxwriter", "report"),
+    ("redb", "storage"),
+    ("parquet", "probe"),
     ("axum", "root"),
+    ("tokio", "root"),
     ("sqlx", "root"),
 ];
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use plimsoll_support::hostile;
 
 use crate::child::{self, Measured, Took};
-use crate::figure::Figure;
 use crate::{Emit, Result, fixtures, peer, upload};
+use plimsoll_support::figure::Figure;
 
 /// Status of a report: done, or done without a feasible plan.
 const REPORT: [i32; 2] = [0, 4];

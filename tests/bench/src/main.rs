@@ -5,7 +5,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod child;
-mod figure;
 mod fixtures;
 mod ingest;
 mod model;
@@ -15,7 +14,7 @@ mod upload;
 
 use std::process::ExitCode;
 
-use figure::Figure;
+use plimsoll_support::figure::{self, Figure};
 
 /// Figures, or why there are none.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

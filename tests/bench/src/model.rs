@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use plimsoll_model::{FitOptions, Point, fit_model, read_points, select};
 
-use crate::figure::Figure;
 use crate::{Emit, Result, child};
+use plimsoll_support::figure::Figure;
 
 /// The platform whose points are fitted.
 const PLATFORM: &str = "AVS-AV36+ANF";

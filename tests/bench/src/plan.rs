@@ -6,8 +6,8 @@ use std::time::Instant;
 use plimsoll_plan::placement::{BinLimits, Item, PlaceOptions, lower_bound, place};
 use plimsoll_support::prng::Prng;
 
-use crate::figure::Figure;
 use crate::{Emit, Result};
+use plimsoll_support::figure::Figure;
 
 pub fn run(emit: Emit<'_>) -> Result<()> {
     let mut random = Prng::new(33);

@@ -5,12 +5,15 @@
 //! family writes them (with whatever edits a variation asks for), and [`write`] puts the result
 //! into xlsx, xls or csv. [`variation`] and [`hostile`] list all named fixtures.
 //!
+//! [`figure`] is how benchmarks say what they measured.
+//!
 //! Nothing here shares code with the crates under test: the totals come from the site, not from
 //! reading a file back. Same spec, same seed, same bytes.
 
 pub mod cell;
 pub mod export;
 pub mod family;
+pub mod figure;
 pub mod hostile;
 pub mod prng;
 pub mod secrets;
