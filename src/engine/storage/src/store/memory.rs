@@ -1,0 +1,400 @@
+//! A store in memory: grains of 64 KiB, allocated when first written, sent without a copy.
+//!
+//! Invariants: a grain's unmapped sectors hold zeroes; the pointer of a grain, its sector map and its bytes
+//! change only under the exclusive stripe lock of that grain; a payload keeps the grain it points into alive
+//! by a count of its own, so unmapping never pulls memory from under a send. A write goes into the grain in
+//! place, so a read that is still queued may send newer bytes, as a disk's may.
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use plimsoll_fabric::Payload;
+
+use super::grains::Grains;
+use super::stripes::Stripes;
+use super::{GRAIN_BYTES, Part, Provisioning, Ready, SECTOR_BYTES, batches, check, mask, parts};
+use crate::{Space, StoreError};
+
+/// What a hole is read from.
+static ZEROES: [u8; GRAIN_BYTES] = [0; GRAIN_BYTES];
+
+/// Most grains one status walks over.
+const STATUS_WALK: u64 = 65_536;
+
+/// Layout matters: it is allocated zeroed.
+#[repr(C)]
+struct Grain {
+    mapped: [AtomicU64; 2],
+    bytes: UnsafeCell<[u8; GRAIN_BYTES]>,
+}
+
+// SAFETY: the map is atomic; the bytes are written only under the exclusive stripe lock and read under either
+// lock, or through a payload, whose contract allows a racing write.
+#[allow(unsafe_code)]
+unsafe impl Sync for Grain {}
+
+impl Grain {
+    #[allow(unsafe_code)]
+    fn zeroed() -> Arc<Self> {
+        // SAFETY: atomics and bytes are valid when zero.
+        unsafe { Arc::<Self>::new_zeroed().assume_init() }
+    }
+
+    fn mask(&self) -> u128 {
+        u128::from(self.mapped[0].load(Ordering::Relaxed))
+            | u128::from(self.mapped[1].load(Ordering::Relaxed)) << 64
+    }
+
+    fn set_mask(&self, mask: u128) {
+        self.mapped[0].store(mask as u64, Ordering::Relaxed);
+        self.mapped[1].store((mask >> 64) as u64, Ordering::Relaxed);
+    }
+
+    fn pointer(&self, start: usize) -> *mut u8 {
+        debug_assert!(start < GRAIN_BYTES);
+        self.bytes.get().cast::<u8>().wrapping_add(start)
+    }
+
+    /// Copies into the grain; the caller holds its exclusive stripe lock.
+    #[allow(unsafe_code)]
+    fn put(&self, start: usize, data: &[u8]) {
+        assert!(start + data.len() <= GRAIN_BYTES);
+        // SAFETY: in bounds by the assertion; `data` is a live borrow and cannot overlap memory that is only
+        // reachable through this cell; the exclusive lock keeps other writers and `view` out.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.pointer(start), data.len()) }
+    }
+
+    #[allow(unsafe_code)]
+    fn zero(&self, start: usize, len: usize) {
+        assert!(start + len <= GRAIN_BYTES);
+        // SAFETY: as in `put`.
+        unsafe { std::ptr::write_bytes(self.pointer(start), 0, len) }
+    }
+
+    /// The bytes; the caller holds a stripe lock of the grain for as long as it looks at them.
+    #[allow(unsafe_code)]
+    fn view(&self, start: usize, len: usize) -> &[u8] {
+        assert!(start + len <= GRAIN_BYTES);
+        // SAFETY: in bounds by the assertion; no writer runs while a stripe lock is held.
+        unsafe { std::slice::from_raw_parts(self.pointer(start), len) }
+    }
+}
+
+/// A sparse store in memory.
+pub struct MemoryStore {
+    size: AtomicU64,
+    allocated: AtomicU64,
+    space: Arc<Space>,
+    grains: Grains<AtomicPtr<Grain>>,
+    stripes: Stripes,
+}
+
+impl MemoryStore {
+    /// An empty store of `size` bytes that charges its allocations to `space`.
+    pub fn new(size: u64, space: Arc<Space>) -> Self {
+        Self {
+            size: AtomicU64::new(size),
+            allocated: AtomicU64::new(0),
+            space,
+            grains: Grains::new(),
+            stripes: Stripes::new(),
+        }
+    }
+
+    /// See [`BlockStore::size_bytes`](super::BlockStore::size_bytes).
+    pub fn size_bytes(&self) -> u64 {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    /// See [`BlockStore::allocated_bytes`](super::BlockStore::allocated_bytes).
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+
+    /// See [`BlockStore::resize`](super::BlockStore::resize).
+    pub fn resize(&self, size: u64) -> Result<(), StoreError> {
+        let before = self.size.swap(size, Ordering::SeqCst);
+        if size < before {
+            // A write that passed its check before the swap holds a lock, so this waits for it.
+            self.clear(size, before - size, false)?;
+        }
+        Ok(())
+    }
+
+    /// See [`BlockStore::read`](super::BlockStore::read).
+    pub fn read(
+        &self,
+        offset: u64,
+        len: usize,
+        out: &mut dyn FnMut(Payload),
+    ) -> Result<Ready, StoreError> {
+        check(offset, len as u64, self.size_bytes())?;
+        for part in parts(offset, len as u64) {
+            out(match self.grain(part.grain) {
+                Some(grain) => payload(grain, part.start, part.len),
+                None => Payload::from_static(&ZEROES[..part.len]),
+            });
+        }
+        Ok(Ready::Now)
+    }
+
+    /// See [`BlockStore::read_blocking`](super::BlockStore::read_blocking).
+    pub fn read_blocking(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
+        check(offset, buffer.len() as u64, self.size_bytes())?;
+        for part in parts(offset, buffer.len() as u64) {
+            let _lock = self.stripes.shared(part.grain);
+            let target = &mut buffer[part.at as usize..][..part.len];
+            match self.locked(part.grain) {
+                Some(grain) => target.copy_from_slice(grain.view(part.start, part.len)),
+                None => target.fill(0),
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`BlockStore::write`](super::BlockStore::write).
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
+        self.change(offset, data.len() as u64, |grain, part, base| {
+            grain.put(part.start, &data[(base + part.at) as usize..][..part.len]);
+        })
+    }
+
+    /// See [`BlockStore::or_write`](super::BlockStore::or_write).
+    pub fn or_write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
+        self.change(offset, data.len() as u64, |grain, part, base| {
+            let data = &data[(base + part.at) as usize..][..part.len];
+            let old = grain.view(part.start, part.len);
+            let merged: Vec<u8> = old.iter().zip(data).map(|(old, new)| old | new).collect();
+            grain.put(part.start, &merged);
+        })
+    }
+
+    /// See [`BlockStore::write_zeroes`](super::BlockStore::write_zeroes).
+    pub fn write_zeroes(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        self.change(offset, len, |grain, part, _| grain.zero(part.start, part.len))
+    }
+
+    /// See [`BlockStore::compare_and_write`](super::BlockStore::compare_and_write).
+    pub fn compare_and_write(
+        &self,
+        offset: u64,
+        compare: &[u8],
+        data: &[u8],
+    ) -> Result<Option<usize>, StoreError> {
+        debug_assert_eq!(compare.len(), data.len());
+        let len = compare.len() as u64;
+        if len == 0 {
+            return check(offset, 0, self.size_bytes()).map(|()| None);
+        }
+        let _lock = self.lock(offset, len)?;
+        for part in parts(offset, len) {
+            let wanted = &compare[part.at as usize..][..part.len];
+            let held = match self.locked(part.grain) {
+                Some(grain) => grain.view(part.start, part.len),
+                None => &ZEROES[..part.len],
+            };
+            if held != wanted {
+                let differs = held.iter().zip(wanted).position(|(held, wanted)| held != wanted);
+                return Ok(Some(part.at as usize + differs.unwrap_or(0)));
+            }
+        }
+        self.change_locked(offset, len, |grain, part| {
+            grain.put(part.start, &data[part.at as usize..][..part.len]);
+        })?;
+        Ok(None)
+    }
+
+    /// See [`BlockStore::unmap`](super::BlockStore::unmap).
+    pub fn unmap(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        self.clear(offset, len, true)
+    }
+
+    /// See [`BlockStore::status`](super::BlockStore::status).
+    pub fn status(&self, offset: u64) -> Result<(Provisioning, u64), StoreError> {
+        let size = self.size_bytes();
+        check(offset, 1, size)?;
+        let mut at = offset - offset % SECTOR_BYTES;
+        let mut first = None;
+        let end = size.min(offset + STATUS_WALK * GRAIN_BYTES as u64);
+        while at < end {
+            let index = at / GRAIN_BYTES as u64;
+            let sector = (at % GRAIN_BYTES as u64 / SECTOR_BYTES) as u32;
+            let mask = {
+                let _lock = self.stripes.shared(index);
+                self.locked(index).map_or(0, Grain::mask)
+            };
+            let (mapped, sectors) = mask::run(mask, sector);
+            if *first.get_or_insert(mapped) != mapped {
+                break;
+            }
+            at += u64::from(sectors) * SECTOR_BYTES;
+            if !mapped && self.grains.get(at / GRAIN_BYTES as u64).is_none() {
+                let next = self.grains.next_touched(at / GRAIN_BYTES as u64);
+                at = next.map_or(size, |grain| grain * GRAIN_BYTES as u64);
+            }
+        }
+        let kind = if first == Some(true) { Provisioning::Mapped } else { Provisioning::Hole };
+        Ok((kind, at.min(size) - offset))
+    }
+
+    /// Memory needs no flush.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// A counted reference to a grain.
+    #[allow(unsafe_code)]
+    fn grain(&self, grain: u64) -> Option<Arc<Grain>> {
+        let slot = self.grains.get(grain)?;
+        let _lock = self.stripes.shared(grain);
+        let pointer = slot.load(Ordering::Relaxed);
+        if pointer.is_null() {
+            return None;
+        }
+        // SAFETY: a pointer in the table came from `Arc::into_raw` and the table owns one count of it, which
+        // only a holder of the exclusive lock gives up; the shared lock is held here.
+        unsafe {
+            Arc::increment_strong_count(pointer);
+            Some(Arc::from_raw(pointer))
+        }
+    }
+
+    /// The grain, borrowed; the caller holds a stripe lock of it for as long as it uses the reference.
+    #[allow(unsafe_code)]
+    fn locked(&self, grain: u64) -> Option<&Grain> {
+        let pointer = self.grains.get(grain)?.load(Ordering::Relaxed);
+        // SAFETY: null or a live grain: the table's count is given up only under the exclusive lock, and the
+        // caller holds a lock.
+        unsafe { pointer.as_ref() }
+    }
+
+    /// Locks the range after checking it, so that no shrink can come between.
+    fn lock(&self, offset: u64, len: u64) -> Result<super::stripes::Exclusive, StoreError> {
+        check(offset, len, u64::MAX)?;
+        let first = offset / GRAIN_BYTES as u64;
+        let lock = self.stripes.exclusive(first, (offset + len - 1) / GRAIN_BYTES as u64);
+        check(offset, len, self.size.load(Ordering::SeqCst))?;
+        Ok(lock)
+    }
+
+    /// Maps the range and lets `change` fill it, batch by batch; `change` gets the batch's place in the range.
+    fn change(
+        &self,
+        offset: u64,
+        len: u64,
+        mut change: impl FnMut(&Grain, Part, u64),
+    ) -> Result<(), StoreError> {
+        check(offset, len, self.size_bytes())?;
+        for (start, len) in batches(offset, len) {
+            let _lock = self.lock(start, len)?;
+            self.change_locked(start, len, |grain, part| change(grain, part, start - offset))?;
+        }
+        Ok(())
+    }
+
+    /// Maps and changes a range whose exclusive locks are held: all of it or, without room, nothing.
+    fn change_locked(
+        &self,
+        offset: u64,
+        len: u64,
+        mut change: impl FnMut(&Grain, Part),
+    ) -> Result<(), StoreError> {
+        let growth: u64 = parts(offset, len)
+            .map(|part| {
+                let before = self.locked(part.grain).map_or(0, Grain::mask);
+                let after = before | mask::touched(part.start, part.len);
+                mask::charged(after) - mask::charged(before)
+            })
+            .sum();
+        if growth > 0 {
+            self.space.reserve(growth)?;
+            self.allocated.fetch_add(growth, Ordering::Relaxed);
+        }
+        for part in parts(offset, len) {
+            if self.locked(part.grain).is_none()
+                && let Some(slot) = self.grains.touch(part.grain)
+            {
+                slot.store(Arc::into_raw(Grain::zeroed()).cast_mut(), Ordering::Relaxed);
+            }
+            if let Some(grain) = self.locked(part.grain) {
+                let touched = mask::touched(part.start, part.len);
+                let before = grain.mask();
+                if before | touched != before {
+                    grain.set_mask(before | touched);
+                }
+                change(grain, part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Unmaps what lies wholly in the range and zeroes its ragged ends.
+    fn clear(&self, offset: u64, len: u64, within_size: bool) -> Result<(), StoreError> {
+        if within_size {
+            check(offset, len, self.size_bytes())?;
+        }
+        let end = offset + len;
+        let mut at = offset;
+        while at < end {
+            let index = at / GRAIN_BYTES as u64;
+            let Some(slot) = self.grains.get(index) else {
+                // Nothing was ever written in this segment of the table.
+                let Some(next) = self.grains.next_touched(index) else { break };
+                at = next * GRAIN_BYTES as u64;
+                continue;
+            };
+            let start = (at % GRAIN_BYTES as u64) as usize;
+            let part_len = ((GRAIN_BYTES - start) as u64).min(end - at);
+            at += part_len;
+            if slot.load(Ordering::Relaxed).is_null() {
+                continue;
+            }
+            let _lock = self.stripes.exclusive(index, index);
+            let Some(grain) = self.locked(index) else { continue };
+            grain.zero(start, part_len as usize);
+            let before = grain.mask();
+            // The tail of a shrunken store ends within a sector: that sector is not cleared wholly.
+            let after = before & !mask::covered(start, part_len as usize);
+            grain.set_mask(after);
+            let freed = mask::charged(before) - mask::charged(after);
+            if after == 0 {
+                drop_grain(slot);
+            }
+            self.allocated.fetch_sub(freed, Ordering::Relaxed);
+            self.space.release(freed);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.grains.each(|_, slot| drop_grain(slot));
+        self.space.release(self.allocated_bytes());
+    }
+}
+
+impl std::fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MemoryStore({} of {} bytes)", self.allocated_bytes(), self.size_bytes())
+    }
+}
+
+/// Gives up the table's count of a grain; the caller holds its exclusive lock or the whole store.
+#[allow(unsafe_code)]
+fn drop_grain(slot: &AtomicPtr<Grain>) {
+    let pointer = slot.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    if !pointer.is_null() {
+        // SAFETY: the table owned one count of this grain, obtained by `Arc::into_raw`; it was taken out of
+        // the table just now, so it is given up once.
+        drop(unsafe { Arc::from_raw(pointer) });
+    }
+}
+
+#[allow(unsafe_code)]
+fn payload(grain: Arc<Grain>, start: usize, len: usize) -> Payload {
+    let pointer = grain.pointer(start);
+    // SAFETY: `start + len` stays within the grain (a part never leaves it), and the payload owns a count.
+    unsafe { Payload::new(grain, pointer, len) }
+}
