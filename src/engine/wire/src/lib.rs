@@ -1,3 +1,9 @@
 //! Wire formats, parse and build, no I/O: iSCSI (RFC 7143), SCSI, ONC RPC, MOUNT and NFSv3.
 
 pub mod scsi;
+
+pub mod mount3;
+pub mod nfs3;
+pub mod portmap;
+pub mod rpc;
+pub mod xdr;
