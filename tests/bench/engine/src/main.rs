@@ -1,29 +1,71 @@
 //! Benchmarks of the datastore engine, as ratios to the loopback floor and to peers in the same run.
 //!
-//! `plimsoll-bench-engine [--json]`; run by `./dev bench engine`.
+//! `plimsoll-bench-engine [PART…] [--json]`: parts are `floor`, `spin`, `file`, `digest`, `tgt`, `ganesha` and
+//! `many`. Run by `./dev bench engine`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 #![allow(clippy::cast_precision_loss, reason = "counts of a benchmark are far below 2^52")]
 
+mod cases;
+mod client;
 mod cpu;
 mod floor;
 mod load;
+mod server;
 
-use std::time::Duration;
+use std::process::ExitCode;
 
-use load::{Direction, Load};
+use plimsoll_support::figure::{self, Figure};
 
-fn main() {
-    for load in [
-        Load::random(Direction::Read, 8, 1),
-        Load::random(Direction::Read, 8, 32),
-        Load::random(Direction::Read, 8, 32).over(4),
-        Load::random(Direction::Write, 8, 32),
-        Load::sequential(Direction::Read, 64, 16),
-        Load::sequential(Direction::Write, 64, 16),
-    ] {
-        match floor::run(&load, Duration::from_secs(1)) {
-            Ok(rate) => println!("{load:?}: {:.0}/s, {:.2} us", rate.iops, rate.cpu_us),
-            Err(error) => eprintln!("{error}"),
+/// Figures, or why there are none.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Pushes figures as they come, so that a long run shows its progress.
+type Emit<'e> = &'e mut dyn FnMut(Figure);
+
+type Part = fn(Emit<'_>) -> Result<()>;
+
+const PARTS: [(&str, Part); 7] = [
+    ("floor", cases::floor_cases),
+    ("spin", cases::spin_cases),
+    ("file", cases::file_cases),
+    ("digest", cases::digest_cases),
+    ("tgt", cases::tgt_cases),
+    ("ganesha", cases::ganesha_cases),
+    ("many", cases::many_cases),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let json = arguments.iter().any(|argument| argument == "--json");
+    let wanted: Vec<&String> = arguments.iter().filter(|argument| *argument != "--json").collect();
+    if let Some(unknown) =
+        wanted.iter().find(|name| PARTS.iter().all(|(part, _)| *part != name.as_str()))
+    {
+        let names = PARTS.map(|(name, _)| name).join(" ");
+        eprintln!("plimsoll-bench-engine: no part is called {unknown}; parts: {names}");
+        return ExitCode::from(2);
+    }
+    let mut figures = Vec::new();
+    let mut failed = false;
+    for (name, part) in PARTS {
+        if !wanted.is_empty() && wanted.iter().all(|one| *one != name) {
+            continue;
+        }
+        let outcome = part(&mut |figure: Figure| {
+            if json {
+                println!("{}", figure.to_json());
+            } else {
+                eprintln!("{}", figure.progress());
+            }
+            figures.push(figure);
+        });
+        if let Err(error) = outcome {
+            eprintln!("plimsoll-bench-engine: {name}: {error}");
+            failed = true;
         }
     }
+    if !json {
+        print!("{}", figure::table(&figures));
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
