@@ -4,11 +4,16 @@
 //! the reverse. Parsers borrow, never trust a length, and never panic on any input.
 
 mod additional;
+mod command;
+mod command_build;
+mod command_parse;
 mod lun;
+pub mod opcode;
 mod sense;
 mod status;
 
 pub use additional::Additional;
+pub use command::{Access, Blocks, CdbError, Command, Width};
 pub use lun::{LunAddress, LunField, WELL_KNOWN_REPORT_LUNS, parse_report_luns, write_report_luns};
 pub use sense::{FIXED_SENSE, MAX_SENSE, Sense, SenseKey, Specific};
 pub use status::Status;
