@@ -138,3 +138,41 @@ xdr_fields! {
     MountEntry<'a> { host, path }
     ExportNode<'a> { path, groups }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xdr::check::{encode, round_trip};
+    use crate::xdr::{Error, Reader};
+
+    #[test]
+    fn rfc1813_5_2_1_mnt() {
+        round_trip(&DirPath(b"/vol/one"), &mut Vec::new());
+        let ok = MountOk { handle: FileHandle(&[1, 2, 3, 4, 5]), flavors: vec![1, 0] };
+        let bytes = encode::<MountResult<'_>>(&Ok(ok.clone()));
+        let expected =
+            [0, 0, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+        assert_eq!(bytes, expected);
+        round_trip::<MountResult<'_>>(&Ok(ok), &mut Vec::new());
+        round_trip::<MountResult<'_>>(&Err(MountStatus::ACCESS), &mut Vec::new());
+    }
+
+    #[test]
+    fn rfc1813_5_2_2_dump_and_5_2_5_export() {
+        let entry = MountEntry { host: HostName(b"esx-1"), path: DirPath(b"/vol/one") };
+        round_trip(&vec![entry, entry], &mut Vec::new());
+        let node =
+            ExportNode { path: DirPath(b"/v"), groups: vec![HostName(b"a"), HostName(b"bcde")] };
+        round_trip(&vec![node.clone(), node], &mut Vec::new());
+    }
+
+    #[test]
+    fn rfc1813_5_1_2_limits_of_paths_and_names() {
+        let path = encode(&DirPath(&[b'a'; 1025]));
+        let result = DirPath::get(&mut Reader::new(&path));
+        assert_eq!(result, Err(Error::TooLong { what: "mount path", len: 1025, max: 1024 }));
+        let handle = encode(&FileHandle(&[0; 65]));
+        let result = FileHandle::get(&mut Reader::new(&handle));
+        assert_eq!(result, Err(Error::TooLong { what: "file handle", len: 65, max: 64 }));
+    }
+}

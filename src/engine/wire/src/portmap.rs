@@ -94,3 +94,46 @@ impl UniversalAddress<'_> {
         Some(SocketAddr::new(ip, port))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::xdr::check::{encode, round_trip};
+
+    #[test]
+    fn rfc1833_3_1_mapping_on_the_wire() {
+        let mapping = Mapping { program: 100_003, version: 3, protocol: IPPROTO_TCP, port: 2049 };
+        assert_eq!(encode(&mapping), [0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 8, 1]);
+        round_trip(&vec![mapping, mapping], &mut Vec::new());
+    }
+
+    #[test]
+    fn rfc1833_2_1_rpcb_on_the_wire() {
+        let address = RpcAddress {
+            program: 100_005,
+            version: 3,
+            netid: NetworkId(b"tcp"),
+            address: UniversalAddress(b"0.0.0.0.8.1"),
+            owner: Owner(b"superuser"),
+        };
+        round_trip(&address, &mut Vec::new());
+    }
+
+    #[test]
+    fn rfc5665_5_2_3_universal_addresses() {
+        let v4 = UniversalAddress(b"127.0.0.1.8.1");
+        assert_eq!(v4.parse(), Some("127.0.0.1:2049".parse().unwrap()));
+        let v6 = UniversalAddress(b"fe80::1.3.231");
+        assert_eq!(v6.parse(), Some("[fe80::1]:999".parse().unwrap()));
+        for address in ["10.1.2.3:65535", "[::]:111"] {
+            let address = address.parse().unwrap();
+            let text = UniversalAddress::format(address);
+            assert_eq!(UniversalAddress(text.as_bytes()).parse(), Some(address));
+        }
+        for bad in ["", "1.2", "127.0.0.1.8.256", "127.0.0.1.8", "host.8.1", "\u{e9}.1.1"] {
+            assert_eq!(UniversalAddress(bad.as_bytes()).parse(), None, "{bad}");
+        }
+    }
+}

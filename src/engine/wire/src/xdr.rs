@@ -59,7 +59,7 @@ pub const fn padding(len: usize) -> usize {
 pub const PADDING: [u8; 3] = [0; 3];
 
 /// Reads XDR items from a slice, front to back.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -382,3 +382,124 @@ macro_rules! xdr_opaque {
 }
 
 pub(crate) use {xdr_enum, xdr_fields, xdr_opaque};
+
+#[cfg(test)]
+pub(crate) mod check {
+    //! What every type with an XDR form must stand: round trip, truncation anywhere, and any other bytes.
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The XDR form of a value.
+    pub(crate) fn encode<'a, T: Xdr<'a>>(value: &T) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        value.put(&mut Writer::new(&mut bytes));
+        bytes
+    }
+
+    /// Reads back what was written, to the last byte; every shorter prefix is `Truncated`.
+    pub(crate) fn round_trip<'a, T>(value: &T, bytes: &'a mut Vec<u8>)
+    where
+        T: Xdr<'a> + PartialEq + std::fmt::Debug,
+    {
+        value.put(&mut Writer::new(bytes));
+        assert_eq!(bytes.len() % 4, 0, "{value:?} is not a whole number of words");
+        for len in 0..bytes.len() {
+            let mut from = Reader::new(&bytes[..len]);
+            let result = T::get(&mut from);
+            assert!(
+                matches!(result, Err(Error::Truncated { .. })),
+                "{len} of {} bytes gave {result:?}",
+                bytes.len()
+            );
+        }
+        let mut from = Reader::new(bytes);
+        assert_eq!(T::get(&mut from).as_ref(), Ok(value));
+        assert_eq!(from.remaining(), 0, "bytes left after {value:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::{check::encode, *};
+
+    #[test]
+    fn rfc4506_4_2_and_4_5_integers_are_big_endian() {
+        assert_eq!(encode(&0x0102_0304_u32), [1, 2, 3, 4]);
+        assert_eq!(encode(&0x0102_0304_0506_0708_u64), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(Reader::new(&[0xff, 0, 0, 1]).u32(), Ok(0xff00_0001));
+    }
+
+    #[test]
+    fn rfc4506_4_4_a_boolean_is_zero_or_one() {
+        assert_eq!(encode(&true), [0, 0, 0, 1]);
+        assert_eq!(Reader::new(&[0; 4]).bool(), Ok(false));
+        let two = Reader::new(&[0, 0, 0, 2]).bool();
+        assert_eq!(two, Err(Error::Value { what: "boolean", value: 2 }));
+    }
+
+    #[test]
+    fn rfc4506_4_9_fixed_opaque_is_padded() {
+        assert_eq!(encode(&[7_u8; 5]), [7, 7, 7, 7, 7, 0, 0, 0]);
+        let mut from = Reader::new(&[7, 7, 7, 7, 7, 0, 0, 0]);
+        assert_eq!(from.fixed::<5>(), Ok([7; 5]));
+        assert_eq!(from.remaining(), 0);
+    }
+
+    /// The file of RFC 4506 section 7, as its table of bytes spells it out.
+    #[test]
+    fn rfc4506_7_the_example_file() {
+        let mut bytes = Vec::new();
+        let mut out = Writer::new(&mut bytes);
+        out.opaque(b"sillyprog");
+        out.u32(2);
+        out.opaque(b"lisp");
+        out.opaque(b"john");
+        out.opaque(b"(quit)");
+        let expected =
+            b"\0\0\0\x09sillyprog\0\0\0\0\0\0\x02\0\0\0\x04lisp\0\0\0\x04john\0\0\0\x06(quit)\0\0";
+        assert_eq!(bytes, expected);
+        let mut from = Reader::new(&bytes);
+        assert_eq!(from.opaque("name", 255), Ok(&b"sillyprog"[..]));
+        assert_eq!(from.u32(), Ok(2));
+        assert_eq!(from.opaque("creator", 255), Ok(&b"lisp"[..]));
+        assert_eq!(from.opaque("owner", 255), Ok(&b"john"[..]));
+        assert_eq!(from.opaque("data", 65535), Ok(&b"(quit)"[..]));
+        assert_eq!(from.remaining(), 0);
+    }
+
+    #[test]
+    fn rfc4506_4_10_a_length_is_capped_before_it_is_believed() {
+        let claim = [0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4];
+        let error = Reader::new(&claim).opaque("thing", 64).unwrap_err();
+        assert_eq!(error, Error::TooLong { what: "thing", len: 0xffff_ffff, max: 64 });
+        let error = Reader::new(&claim).opaque("thing", usize::MAX).unwrap_err();
+        assert_eq!(error, Error::Truncated { needed: 0xffff_ffff, available: 4 });
+    }
+
+    #[test]
+    fn rfc4506_4_19_a_list_chained_by_optional_data() {
+        let list = vec![1_u32, 2];
+        let bytes = encode(&list);
+        assert_eq!(bytes, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0]);
+        check::round_trip(&list, &mut Vec::new());
+        check::round_trip(&Some(7_u32), &mut Vec::new());
+        check::round_trip(&None::<u32>, &mut Vec::new());
+    }
+
+    proptest! {
+        #[test]
+        fn rfc4506_4_10_opaque_of_any_length(data in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut bytes = Vec::new();
+            Writer::new(&mut bytes).opaque(&data);
+            prop_assert_eq!(bytes.len(), 4 + data.len() + padding(data.len()));
+            let mut from = Reader::new(&bytes);
+            prop_assert_eq!(from.opaque("data", 300), Ok(&data[..]));
+            prop_assert_eq!(from.remaining(), 0);
+        }
+    }
+}

@@ -12,6 +12,8 @@ mod io;
 mod procedure;
 mod status;
 mod system;
+#[cfg(test)]
+mod tests;
 
 pub use attributes::{
     AttributeGuard, Attributes, DeviceNumber, FileKind, SetAttributes, SetTime, Time, Weak,

@@ -9,6 +9,8 @@ mod auth;
 mod call;
 pub mod record;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 pub use auth::{AuthSys, Credential, Gids, MAX_AUTH_BYTES, MAX_GIDS};
 pub use call::{Call, Refusal};
