@@ -26,7 +26,7 @@ pub fn run(
     for index in 0..load.connections {
         let url = urls[index % urls.len()].clone();
         let options = options.clone();
-        let load = load.clone();
+        let load = *load;
         let (stop, done, ready) = (Arc::clone(&stop), Arc::clone(&done), Arc::clone(&ready));
         workers.push(std::thread::spawn(move || -> std::result::Result<(), String> {
             let opened = open(&url, &options);
@@ -89,7 +89,7 @@ impl Worker {
         let payload = (load.direction == Direction::Write)
             .then(|| Payload::from_vec(vec![0x5a; load.block_bytes]));
         let seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index + 1);
-        Self { datastore, load: load.clone(), blocks, seed, next: index * blocks / 8, payload }
+        Self { datastore, load: *load, blocks, seed, next: index * blocks / 8, payload }
     }
 
     fn run(mut self, stop: &AtomicBool, done: &AtomicU64) -> Result<()> {

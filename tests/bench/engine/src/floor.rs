@@ -32,9 +32,9 @@ pub fn run(load: &Load, span: Duration) -> io::Result<Rate> {
         let (server, _) = listener.accept()?;
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
-        let load = load.clone();
+        let load = *load;
         threads.push(std::thread::spawn(move || serve(server, &load)));
-        let (load, stop, done) = (load.clone(), Arc::clone(&stop), Arc::clone(&done));
+        let (stop, done) = (Arc::clone(&stop), Arc::clone(&done));
         threads.push(std::thread::spawn(move || ask(client, &load, &stop, &done)));
     }
     let (began, cpu) = (Instant::now(), process_cpu_seconds());

@@ -10,7 +10,7 @@ pub enum Direction {
 }
 
 /// A closed loop of one block size.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Load {
     pub direction: Direction,
     pub block_bytes: usize,
