@@ -15,5 +15,5 @@ pub use blocking::{Blocking, Saturated};
 pub use error::StoreError;
 pub use limits::{Admission, Direction, FlowLimiter, Limit, Limits};
 pub use space::Space;
-pub use store::{BlockStore, FileStore, MemoryStore, Provisioning, Ready};
+pub use store::{BlockStore, Charge, FileStore, MemoryStore, Provisioning, Ready};
 pub use volume::{Kind, Volume, VolumeSettings};

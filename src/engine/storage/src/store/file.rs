@@ -1,38 +1,136 @@
-//! A store in a sparse file.
+//! A store in a sparse file: reads are sent from a mapping of the page cache, writes go through `pwrite`.
+//!
+//! Invariants: the file never becomes shorter while it is open (a smaller size punches what lies beyond), so
+//! no payload can point past its end; a sector that is not mapped holds zeroes; provisioning is known from
+//! memory (`SEEK_DATA` fills it when the file is opened) and changes only under the exclusive stripe lock of
+//! the grain. A failed fdatasync is remembered: the kernel reports a lost page once and then forgets it, so
+//! no later flush of this store may claim success.
+//!
+//! Residency: an I/O thread must not wait for a disk in a page fault, so a grain is sent from the mapping only
+//! when `mincore` saw it in the page cache; that answer is trusted for [`RESIDENT_MS`]. A page evicted within
+//! that time costs the thread one disk read, nothing else. See docs/decisions/0005.
 
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use plimsoll_fabric::Payload;
 
-use super::{MemoryStore, Provisioning, Ready};
+use super::grains::Grains;
+use super::os::{self, Mapping};
+use super::stripes::{Exclusive, Stripes};
+use super::{
+    GRAIN_BYTES, Provisioning, Ready, SECTOR_BYTES, STATUS_WALK, ZEROES, batches, check, mask,
+    parts,
+};
 use crate::{Space, StoreError};
 
-/// A sparse file.
-#[derive(Debug)]
+/// How long a grain counts as resident after it was seen so.
+const RESIDENT_MS: u64 = 1000;
+/// Bytes of one mapping: 64 TiB of touched data stay within the kernel's 65,530 mappings per process.
+const WINDOW_BYTES: u64 = 1 << 30;
+/// Most pages a grain has.
+const PAGES: usize = GRAIN_BYTES / 4096;
+
+/// Whether the space counts the file only while it is open, or also while it is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charge {
+    /// Opening charges what is allocated, dropping the store gives it back.
+    WhileOpen,
+    /// The owner has charged what is allocated and keeps doing so after the store is dropped.
+    Always,
+}
+
+/// A grain: two words of its sector map, then when it was last seen resident (coarse ms, 0 = never).
+type Entry = [AtomicU64; 3];
+
+/// A sparse store in a file.
 pub struct FileStore {
-    stand_in: MemoryStore,
+    file: File,
+    size: AtomicU64,
+    /// Length of the file, at least `size`.
+    len: Mutex<u64>,
+    allocated: AtomicU64,
+    space: Arc<Space>,
+    charge: Charge,
+    grains: Grains<Entry>,
+    windows: Grains<AtomicPtr<Mapping>>,
+    stripes: Stripes,
+    flushing: Mutex<()>,
+    flushes: AtomicU64,
+    failed: OnceLock<io::ErrorKind>,
+    /// Whether the file system cannot zero a range without writing it.
+    writes_zeroes: AtomicBool,
 }
 
 impl FileStore {
-    /// Opens or creates the file and brings it to `size` bytes.
-    pub fn open(_path: &Path, size: u64, space: Arc<Space>) -> Result<Self, StoreError> {
-        Ok(Self { stand_in: MemoryStore::new(size, space) })
+    /// Opens or creates the file and brings it to `size` bytes; what lies beyond is cut off.
+    pub fn open(
+        path: &Path,
+        size: u64,
+        space: Arc<Space>,
+        charge: Charge,
+    ) -> Result<Self, StoreError> {
+        let open = || -> io::Result<File> {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW)
+                .open(path)?;
+            if file.metadata()?.len() != size {
+                file.set_len(size)?;
+            }
+            Ok(file)
+        };
+        let file = open().map_err(|error| StoreError::io("open", &error))?;
+        let store = Self {
+            file,
+            size: AtomicU64::new(size),
+            len: Mutex::new(size),
+            allocated: AtomicU64::new(0),
+            space,
+            charge,
+            grains: Grains::new(),
+            windows: Grains::new(),
+            stripes: Stripes::files(),
+            flushing: Mutex::new(()),
+            flushes: AtomicU64::new(0),
+            failed: OnceLock::new(),
+            writes_zeroes: AtomicBool::new(false),
+        };
+        store.load_map()?;
+        Ok(store)
     }
 
     /// See [`BlockStore::size_bytes`](super::BlockStore::size_bytes).
     pub fn size_bytes(&self) -> u64 {
-        self.stand_in.size_bytes()
+        self.size.load(Ordering::Relaxed)
     }
 
     /// See [`BlockStore::allocated_bytes`](super::BlockStore::allocated_bytes).
     pub fn allocated_bytes(&self) -> u64 {
-        self.stand_in.allocated_bytes()
+        self.allocated.load(Ordering::Relaxed)
     }
 
     /// See [`BlockStore::resize`](super::BlockStore::resize).
     pub fn resize(&self, size: u64) -> Result<(), StoreError> {
-        self.stand_in.resize(size)
+        let mut len = self.len.lock().unwrap_or_else(PoisonError::into_inner);
+        if size > *len {
+            self.file.set_len(size).map_err(|error| StoreError::io("grow", &error))?;
+            *len = size;
+        }
+        let before = self.size.swap(size, Ordering::SeqCst);
+        if size < before {
+            // A write that passed its check before the swap holds a lock, so this waits for it.
+            self.clear(size, before.next_multiple_of(SECTOR_BYTES) - size)?;
+        }
+        Ok(())
     }
 
     /// See [`BlockStore::read`](super::BlockStore::read).
@@ -42,17 +140,68 @@ impl FileStore {
         len: usize,
         out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
-        self.stand_in.read(offset, len, out)
+        check(offset, len as u64, self.size_bytes())?;
+        let now = os::coarse_ms();
+        for part in parts(offset, len as u64) {
+            if !self.is_hole(part.grain, part.start, part.len)
+                && !self.is_resident(part.grain, part.start, part.len, now)
+            {
+                return Ok(Ready::Blocking);
+            }
+        }
+        for part in parts(offset, len as u64) {
+            // A hole that was filled since the first pass is sent from the mapping: at worst one page fault.
+            if self.is_hole(part.grain, part.start, part.len) {
+                out(Payload::from_static(&ZEROES[..part.len]));
+            } else if let Some((window, at)) = self.window(part.grain) {
+                out(payload(window, at + part.start, part.len));
+            } else {
+                let mut copy = vec![0; part.len];
+                self.pread(offset + part.at, &mut copy)?;
+                out(Payload::from_vec(copy));
+            }
+        }
+        Ok(Ready::Now)
     }
 
     /// See [`BlockStore::read_blocking`](super::BlockStore::read_blocking).
     pub fn read_blocking(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
-        self.stand_in.read_blocking(offset, buffer)
+        check(offset, buffer.len() as u64, self.size_bytes())?;
+        self.pread(offset, buffer)
     }
 
     /// See [`BlockStore::write`](super::BlockStore::write).
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
-        self.stand_in.write(offset, data)
+        self.change(offset, data.len() as u64, |start, len| {
+            self.pwrite(start, &data[(start - offset) as usize..][..len as usize])
+        })
+    }
+
+    /// See [`BlockStore::or_write`](super::BlockStore::or_write).
+    pub fn or_write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
+        self.change(offset, data.len() as u64, |start, len| {
+            let mut merged = vec![0; len as usize];
+            self.pread(start, &mut merged)?;
+            for (merged, new) in merged.iter_mut().zip(&data[(start - offset) as usize..]) {
+                *merged |= new;
+            }
+            self.pwrite(start, &merged)
+        })
+    }
+
+    /// See [`BlockStore::write_zeroes`](super::BlockStore::write_zeroes).
+    pub fn write_zeroes(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        self.change(offset, len, |start, len| {
+            if !self.writes_zeroes.load(Ordering::Relaxed) {
+                match os::zero_range(&self.file, start, len) {
+                    Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                        self.writes_zeroes.store(true, Ordering::Relaxed);
+                    }
+                    result => return result.map_err(|error| StoreError::io("zero", &error)),
+                }
+            }
+            parts(start, len).try_for_each(|part| self.pwrite(start + part.at, &ZEROES[..part.len]))
+        })
     }
 
     /// See [`BlockStore::compare_and_write`](super::BlockStore::compare_and_write).
@@ -62,31 +211,292 @@ impl FileStore {
         compare: &[u8],
         data: &[u8],
     ) -> Result<Option<usize>, StoreError> {
-        self.stand_in.compare_and_write(offset, compare, data)
-    }
-
-    /// See [`BlockStore::or_write`](super::BlockStore::or_write).
-    pub fn or_write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
-        self.stand_in.or_write(offset, data)
-    }
-
-    /// See [`BlockStore::write_zeroes`](super::BlockStore::write_zeroes).
-    pub fn write_zeroes(&self, offset: u64, len: u64) -> Result<(), StoreError> {
-        self.stand_in.write_zeroes(offset, len)
+        debug_assert_eq!(compare.len(), data.len());
+        let len = compare.len() as u64;
+        if len == 0 {
+            return check(offset, 0, self.size_bytes()).map(|()| None);
+        }
+        let _lock = self.lock(offset, len)?;
+        let mut held = vec![0; compare.len()];
+        self.pread(offset, &mut held)?;
+        let differs = held.iter().zip(compare).position(|(held, wanted)| held != wanted);
+        if differs.is_none() {
+            self.change_locked(offset, len, |start, _| self.pwrite(start, data))?;
+        }
+        Ok(differs)
     }
 
     /// See [`BlockStore::unmap`](super::BlockStore::unmap).
     pub fn unmap(&self, offset: u64, len: u64) -> Result<(), StoreError> {
-        self.stand_in.unmap(offset, len)
+        check(offset, len, self.size_bytes())?;
+        self.clear(offset, len)
     }
 
     /// See [`BlockStore::status`](super::BlockStore::status).
     pub fn status(&self, offset: u64) -> Result<(Provisioning, u64), StoreError> {
-        self.stand_in.status(offset)
+        let size = self.size_bytes();
+        check(offset, 1, size)?;
+        let mut at = offset - offset % SECTOR_BYTES;
+        let mut first = None;
+        let end = size.min(offset.saturating_add(STATUS_WALK * GRAIN_BYTES as u64));
+        while at < end {
+            let grain = at / GRAIN_BYTES as u64;
+            let sector = (at % GRAIN_BYTES as u64 / SECTOR_BYTES) as u32;
+            let (mapped, sectors) = mask::run(self.mask(grain), sector);
+            if *first.get_or_insert(mapped) != mapped {
+                break;
+            }
+            at += u64::from(sectors) * SECTOR_BYTES;
+            if !mapped && self.grains.get(at / GRAIN_BYTES as u64).is_none() {
+                let next = self.grains.next_touched(at / GRAIN_BYTES as u64);
+                at = next.map_or(size, |grain| grain * GRAIN_BYTES as u64);
+            }
+        }
+        let kind = if first == Some(true) { Provisioning::Mapped } else { Provisioning::Hole };
+        Ok((kind, at.min(size) - offset))
     }
 
     /// See [`BlockStore::flush`](super::BlockStore::flush).
+    ///
+    /// Flushes that wait for one another are answered by one fdatasync: the first that starts after they asked.
     pub fn flush(&self) -> Result<(), StoreError> {
-        self.stand_in.flush()
+        let asked = self.flushes.load(Ordering::SeqCst);
+        let _turn = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&kind) = self.failed.get() {
+            return Err(StoreError::FlushFailed { kind });
+        }
+        if self.flushes.load(Ordering::SeqCst) > asked {
+            return Ok(());
+        }
+        self.flushes.fetch_add(1, Ordering::SeqCst);
+        self.file.sync_data().map_err(|error| {
+            let kind = *self.failed.get_or_init(|| error.kind());
+            tracing::error!(%error, "fdatasync failed: data acknowledged before may be lost");
+            StoreError::FlushFailed { kind }
+        })
     }
+
+    /// Learns from the file system which sectors hold data.
+    fn load_map(&self) -> Result<(), StoreError> {
+        let size = self.size_bytes();
+        let mut allocated = 0;
+        for extent in os::extents(&self.file) {
+            let (start, end) = extent.map_err(|error| StoreError::io("map", &error))?;
+            for part in parts(start, end.min(size).saturating_sub(start)) {
+                let before = self.mask(part.grain);
+                let after = before | mask::touched(part.start, part.len);
+                self.set_mask(part.grain, after);
+                allocated += mask::charged(after) - mask::charged(before);
+            }
+        }
+        self.allocated.store(allocated, Ordering::Relaxed);
+        if self.charge == Charge::WhileOpen {
+            self.space.adopt(allocated);
+        }
+        Ok(())
+    }
+
+    fn mask(&self, grain: u64) -> u128 {
+        self.grains.get(grain).map_or(0, |entry| {
+            u128::from(entry[0].load(Ordering::Acquire))
+                | u128::from(entry[1].load(Ordering::Acquire)) << 64
+        })
+    }
+
+    fn set_mask(&self, grain: u64, mask: u128) {
+        if let Some(entry) = self.grains.touch(grain) {
+            entry[0].store(mask as u64, Ordering::Release);
+            entry[1].store((mask >> 64) as u64, Ordering::Release);
+        }
+    }
+
+    fn is_hole(&self, grain: u64, start: usize, len: usize) -> bool {
+        self.mask(grain) & mask::touched(start, len) == 0
+    }
+
+    /// Whether the range can be read from the mapping without waiting for a disk.
+    fn is_resident(&self, grain: u64, start: usize, len: usize, now: u64) -> bool {
+        let Some(entry) = self.grains.get(grain) else { return false };
+        let seen = entry[2].load(Ordering::Relaxed);
+        if seen != 0 && now.wrapping_sub(seen) < RESIDENT_MS {
+            return true;
+        }
+        let Some((window, at)) = self.window(grain) else { return false };
+        let page = os::page_bytes();
+        let mut pages = [0; PAGES];
+        let pages = &mut pages[..GRAIN_BYTES / page];
+        if window.resident(at, pages).is_err() {
+            return false;
+        }
+        let in_cache = |pages: &[u8]| pages.iter().all(|page| page & 1 == 1);
+        if in_cache(pages) {
+            entry[2].store(now.max(1), Ordering::Relaxed);
+            return true;
+        }
+        in_cache(&pages[start / page..(start + len).div_ceil(page)])
+    }
+
+    /// The mapping that holds a grain, and where in it the grain begins; `None` when the kernel gives no more
+    /// mappings.
+    #[allow(unsafe_code)]
+    fn window(&self, grain: u64) -> Option<(Arc<Mapping>, usize)> {
+        let offset = grain * GRAIN_BYTES as u64;
+        let slot = self.windows.touch(offset / WINDOW_BYTES)?;
+        let mut pointer = slot.load(Ordering::Acquire);
+        if pointer.is_null() {
+            let start = offset - offset % WINDOW_BYTES;
+            let mapping = Mapping::new(&self.file, start, WINDOW_BYTES as usize).ok()?;
+            let new = Arc::into_raw(Arc::new(mapping)).cast_mut();
+            match slot.compare_exchange(
+                std::ptr::null_mut(),
+                new,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => pointer = new,
+                Err(winner) => {
+                    // SAFETY: `new` came from `into_raw` just now and was not published.
+                    drop(unsafe { Arc::from_raw(new) });
+                    pointer = winner;
+                }
+            }
+        }
+        // SAFETY: a pointer in the table came from `Arc::into_raw`; the table keeps that count until the store
+        // is dropped, which needs `&mut self`.
+        let window = unsafe {
+            Arc::increment_strong_count(pointer);
+            Arc::from_raw(pointer)
+        };
+        Some((window, (offset % WINDOW_BYTES) as usize))
+    }
+
+    /// Locks the range and checks it after, so that no shrink can come between.
+    fn lock(&self, offset: u64, len: u64) -> Result<Exclusive, StoreError> {
+        check(offset, len, u64::MAX)?;
+        let first = offset / GRAIN_BYTES as u64;
+        let lock = self.stripes.exclusive(first, (offset + len - 1) / GRAIN_BYTES as u64);
+        check(offset, len, self.size.load(Ordering::SeqCst))?;
+        Ok(lock)
+    }
+
+    fn change(
+        &self,
+        offset: u64,
+        len: u64,
+        change: impl Fn(u64, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        check(offset, len, self.size_bytes())?;
+        for (start, len) in batches(offset, len) {
+            let _lock = self.lock(start, len)?;
+            self.change_locked(start, len, &change)?;
+        }
+        Ok(())
+    }
+
+    /// Maps and changes a range whose exclusive locks are held.
+    fn change_locked(
+        &self,
+        offset: u64,
+        len: u64,
+        change: impl Fn(u64, u64) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let touched = |part: super::Part| {
+            let before = self.mask(part.grain);
+            (before, before | mask::touched(part.start, part.len))
+        };
+        let growth: u64 = parts(offset, len)
+            .map(touched)
+            .map(|(before, after)| mask::charged(after) - mask::charged(before))
+            .sum();
+        if growth > 0 {
+            self.space.reserve(growth)?;
+        }
+        if let Err(error) = change(offset, len) {
+            // What was written in part stays unmapped for the account; a later write charges it.
+            if growth > 0 {
+                self.space.release(growth);
+            }
+            return Err(error);
+        }
+        self.allocated.fetch_add(growth, Ordering::Relaxed);
+        for part in parts(offset, len) {
+            let (before, after) = touched(part);
+            if after != before {
+                self.set_mask(part.grain, after);
+            }
+        }
+        Ok(())
+    }
+
+    /// Unmaps what lies wholly in the range and zeroes its ragged ends; the size is not looked at.
+    fn clear(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        let end = offset + len;
+        let mut at = offset;
+        while at < end {
+            let first = at / GRAIN_BYTES as u64;
+            if self.grains.get(first).is_none() {
+                let Some(next) = self.grains.next_touched(first) else { break };
+                at = next * GRAIN_BYTES as u64;
+                continue;
+            }
+            let Some((start, len)) = batches(at, end - at).next() else { break };
+            at = start + len;
+            if parts(start, len).all(|part| self.is_hole(part.grain, part.start, part.len)) {
+                continue;
+            }
+            let last = (start + len - 1) / GRAIN_BYTES as u64;
+            let _lock = self.stripes.exclusive(first, last);
+            os::punch(&self.file, start, len).map_err(|error| StoreError::io("punch", &error))?;
+            let mut freed = 0;
+            for part in parts(start, len) {
+                let before = self.mask(part.grain);
+                let after = before & !mask::covered(part.start, part.len);
+                if after != before {
+                    self.set_mask(part.grain, after);
+                    freed += mask::charged(before) - mask::charged(after);
+                }
+            }
+            self.allocated.fetch_sub(freed, Ordering::Relaxed);
+            self.space.release(freed);
+        }
+        Ok(())
+    }
+
+    fn pread(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
+        self.file.read_exact_at(buffer, offset).map_err(|error| StoreError::io("read", &error))
+    }
+
+    fn pwrite(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
+        self.file.write_all_at(data, offset).map_err(|error| StoreError::io("write", &error))
+    }
+}
+
+impl Drop for FileStore {
+    fn drop(&mut self) {
+        self.windows.each(|_, slot| {
+            let pointer = slot.swap(std::ptr::null_mut(), Ordering::Relaxed);
+            if !pointer.is_null() {
+                // SAFETY: the table owned one count from `Arc::into_raw`; it was taken out just now.
+                #[allow(unsafe_code)]
+                drop(unsafe { Arc::from_raw(pointer) });
+            }
+        });
+        if self.charge == Charge::WhileOpen {
+            self.space.release(self.allocated_bytes());
+        }
+    }
+}
+
+impl std::fmt::Debug for FileStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FileStore({} of {} bytes)", self.allocated_bytes(), self.size_bytes())
+    }
+}
+
+#[allow(unsafe_code)]
+fn payload(window: Arc<Mapping>, at: usize, len: usize) -> Payload {
+    let pointer = window.pointer(at);
+    // SAFETY: a part stays within its grain and a grain within its window; it lies before the end of the file
+    // (the size was checked, and the file never becomes shorter while it is open); the payload owns a count.
+    unsafe { Payload::new(window, pointer, len) }
 }

@@ -25,7 +25,7 @@ pub(super) unsafe trait Zeroed {}
 unsafe impl<T> Zeroed for AtomicPtr<T> {}
 // SAFETY: an array of integers; zero is valid and nothing is dropped.
 #[allow(unsafe_code)]
-unsafe impl Zeroed for [AtomicU64; 2] {}
+unsafe impl Zeroed for [AtomicU64; 3] {}
 
 /// The table.
 pub(super) struct Grains<T> {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn untouched_segments_are_absent_and_touched_entries_start_at_zero() {
-        let table = Grains::<[AtomicU64; 2]>::new();
+        let table = Grains::<[AtomicU64; 3]>::new();
         assert!(table.get(5).is_none());
         assert_eq!(table.next_touched(0), None);
         let far = 1 << 24;

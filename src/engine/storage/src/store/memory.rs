@@ -12,15 +12,12 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use plimsoll_fabric::Payload;
 
 use super::grains::Grains;
-use super::stripes::Stripes;
-use super::{GRAIN_BYTES, Part, Provisioning, Ready, SECTOR_BYTES, batches, check, mask, parts};
+use super::stripes::{Exclusive, Stripes};
+use super::{
+    GRAIN_BYTES, Part, Provisioning, Ready, SECTOR_BYTES, STATUS_WALK, ZEROES, batches, check,
+    mask, parts,
+};
 use crate::{Space, StoreError};
-
-/// What a hole is read from.
-static ZEROES: [u8; GRAIN_BYTES] = [0; GRAIN_BYTES];
-
-/// Most grains one status walks over.
-const STATUS_WALK: u64 = 65_536;
 
 /// Layout matters: it is allocated zeroed.
 #[repr(C)]
@@ -98,7 +95,7 @@ impl MemoryStore {
             allocated: AtomicU64::new(0),
             space,
             grains: Grains::new(),
-            stripes: Stripes::new(),
+            stripes: Stripes::memory(),
         }
     }
 
@@ -117,7 +114,7 @@ impl MemoryStore {
         let before = self.size.swap(size, Ordering::SeqCst);
         if size < before {
             // A write that passed its check before the swap holds a lock, so this waits for it.
-            self.clear(size, before - size, false)?;
+            self.clear(size, before.next_multiple_of(SECTOR_BYTES) - size, false)?;
         }
         Ok(())
     }
@@ -216,7 +213,7 @@ impl MemoryStore {
         check(offset, 1, size)?;
         let mut at = offset - offset % SECTOR_BYTES;
         let mut first = None;
-        let end = size.min(offset + STATUS_WALK * GRAIN_BYTES as u64);
+        let end = size.min(offset.saturating_add(STATUS_WALK * GRAIN_BYTES as u64));
         while at < end {
             let index = at / GRAIN_BYTES as u64;
             let sector = (at % GRAIN_BYTES as u64 / SECTOR_BYTES) as u32;
@@ -270,7 +267,7 @@ impl MemoryStore {
     }
 
     /// Locks the range after checking it, so that no shrink can come between.
-    fn lock(&self, offset: u64, len: u64) -> Result<super::stripes::Exclusive, StoreError> {
+    fn lock(&self, offset: u64, len: u64) -> Result<Exclusive, StoreError> {
         check(offset, len, u64::MAX)?;
         let first = offset / GRAIN_BYTES as u64;
         let lock = self.stripes.exclusive(first, (offset + len - 1) / GRAIN_BYTES as u64);
@@ -354,7 +351,6 @@ impl MemoryStore {
             let Some(grain) = self.locked(index) else { continue };
             grain.zero(start, part_len as usize);
             let before = grain.mask();
-            // The tail of a shrunken store ends within a sector: that sector is not cleared wholly.
             let after = before & !mask::covered(start, part_len as usize);
             grain.set_mask(after);
             let freed = mask::charged(before) - mask::charged(after);

@@ -8,9 +8,10 @@ mod file;
 mod grains;
 mod mask;
 mod memory;
+mod os;
 mod stripes;
 
-pub use file::FileStore;
+pub use file::{Charge, FileStore};
 pub use memory::MemoryStore;
 
 use plimsoll_fabric::Payload;
@@ -23,6 +24,11 @@ pub const GRAIN_BYTES: usize = 64 * 1024;
 pub const ALLOCATION_BYTES: u64 = 4096;
 /// Unit in which provisioning is tracked.
 pub const SECTOR_BYTES: u64 = 512;
+
+/// What a hole is read from.
+static ZEROES: [u8; GRAIN_BYTES] = [0; GRAIN_BYTES];
+/// Most grains one status walks over: 4 GiB.
+const STATUS_WALK: u64 = 65_536;
 
 /// Whether a read could be answered at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +50,7 @@ pub enum Provisioning {
 
 /// A sparse run of bytes that can be read, written, unmapped and resized online.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "always behind one Arc per volume or file")]
 pub enum BlockStore {
     /// In memory; gone with the process.
     Memory(MemoryStore),

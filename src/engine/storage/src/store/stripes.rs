@@ -1,4 +1,4 @@
-//! Locks of grains: one table for the whole process, so that ten thousand small files cost nothing.
+//! Locks of grains: one table per kind of store for the whole process, so that ten thousand small files cost nothing.
 //!
 //! A grain of a store hashes to a stripe; neighbouring grains have neighbouring stripes. Deadlock rule: a
 //! thread holds the stripes of one call only, they are taken in ascending order, and nothing else is locked
@@ -16,21 +16,32 @@ pub(super) const MAX_SPAN: usize = 17;
 #[repr(align(64))]
 struct Stripe(RwLock<()>);
 
-static TABLE: [Stripe; STRIPES] = [const { Stripe(RwLock::new(())) }; STRIPES];
+type Table = [Stripe; STRIPES];
+static MEMORY: Table = [const { Stripe(RwLock::new(())) }; STRIPES];
+/// Apart from memory, so that a write that waits for a slow disk stops nobody else's memory.
+static FILES: Table = [const { Stripe(RwLock::new(())) }; STRIPES];
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Where the stripes of one store begin in the table.
-#[derive(Debug)]
 pub(super) struct Stripes {
+    table: &'static Table,
     base: u64,
 }
 
 pub(super) type Exclusive = SmallVec<[RwLockWriteGuard<'static, ()>; 4]>;
 
 impl Stripes {
-    pub(super) fn new() -> Self {
+    pub(super) fn memory() -> Self {
+        Self::new(&MEMORY)
+    }
+
+    pub(super) fn files() -> Self {
+        Self::new(&FILES)
+    }
+
+    fn new(table: &'static Table) -> Self {
         // An odd stride spreads the first grains of stores, which are the busiest, over the table.
-        Self { base: NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(397) }
+        Self { table, base: NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(397) }
     }
 
     fn index(&self, grain: u64) -> usize {
@@ -39,7 +50,7 @@ impl Stripes {
 
     pub(super) fn shared(&self, grain: u64) -> RwLockReadGuard<'static, ()> {
         // A panic under the lock cannot leave the unit type inconsistent.
-        TABLE[self.index(grain)].0.read().unwrap_or_else(PoisonError::into_inner)
+        self.table[self.index(grain)].0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks grains `first..=last`, at most [`MAX_SPAN`] of them.
@@ -50,7 +61,7 @@ impl Stripes {
         let wrapped = (start + count).saturating_sub(STRIPES);
         (0..wrapped)
             .chain(start..start + count - wrapped)
-            .map(|index| TABLE[index].0.write().unwrap_or_else(PoisonError::into_inner))
+            .map(|index| self.table[index].0.write().unwrap_or_else(PoisonError::into_inner))
             .collect()
     }
 }
