@@ -4,6 +4,7 @@
 //! control mode page or by the DESC bit of REQUEST SENSE.
 
 use super::Additional;
+use super::bytes::{be32, be64};
 
 /// The sense key: the class of what happened (SPC-5 4.4.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -266,7 +267,7 @@ impl Sense {
             let Some(body) = tail.get(..usize::from(*length)) else { break };
             match kind {
                 0x00 if body.len() >= 10 && body[0] & 0x80 != 0 => {
-                    sense.information = be64(body, 2)
+                    sense.information = be64(body, 2);
                 }
                 0x01 => sense.command_specific = be64(body, 2),
                 0x02 => {
@@ -317,14 +318,6 @@ impl Specific {
             _ => None,
         }
     }
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes)
-}
-
-fn be64(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_be_bytes)
 }
 
 #[cfg(test)]
