@@ -1,5 +1,6 @@
 //! Wire formats, parse and build, no I/O: iSCSI (RFC 7143), SCSI, ONC RPC, MOUNT and NFSv3.
 
+pub mod iscsi;
 pub mod scsi;
 
 pub mod mount3;
