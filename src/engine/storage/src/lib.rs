@@ -7,6 +7,7 @@
 mod blocking;
 mod error;
 mod limits;
+pub mod namespace;
 mod space;
 mod store;
 mod volume;
@@ -14,6 +15,7 @@ mod volume;
 pub use blocking::{Blocking, Saturated};
 pub use error::StoreError;
 pub use limits::{Admission, Direction, FlowLimiter, Limit, Limits};
+pub use namespace::Namespace;
 pub use space::Space;
 pub use store::{BlockStore, Charge, FileStore, MemoryStore, Provisioning, Ready};
 pub use volume::{Kind, Volume, VolumeSettings};
