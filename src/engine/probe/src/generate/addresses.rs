@@ -64,6 +64,12 @@ impl Addresses {
         } else {
             (workload.offset_bytes, whole, start)
         };
+        Self::within(workload, worker, (base, size), next)
+    }
+
+    /// Within a range given as first byte and length, beginning `next` bytes into it.
+    #[must_use]
+    pub fn within(workload: &Workload, worker: u32, (base, size): (u64, u64), next: u64) -> Self {
         let mut sum = 0.0;
         let row = |access: &crate::workload::Access| {
             sum += access.share_pct / 100.0 * WHOLE;

@@ -2,6 +2,7 @@
 
 mod cpu;
 mod histogram;
+mod link;
 mod pacing;
 mod steady;
 mod tally;
@@ -9,7 +10,8 @@ mod worker;
 
 pub use cpu::{CpuClock, CpuSeconds};
 pub use histogram::{Histogram, Summary};
+pub use link::{Event, Gate, Link, Seat};
 pub use pacing::Pacer;
 pub use steady::{SteadyState, judge as judge_steady};
 pub use tally::{Direction, Failures, Flow, Interval, WorkerEnd};
-pub use worker::{Event, Go, Seat, serve};
+pub use worker::serve;

@@ -11,8 +11,11 @@ use crate::workload::SteadyRule;
 /// Fewest seconds of a verdict.
 pub const FEWEST_SECONDS: usize = 5;
 
+/// Window of a run that ends when it is steady, unless another is given.
+const STOP_WINDOW_SECONDS: usize = 10;
+
 /// The verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SteadyState {
     /// Whether both limits were kept.
     pub attained: bool,
@@ -37,6 +40,8 @@ pub struct SteadyState {
 #[expect(clippy::cast_precision_loss, reason = "statistics of seconds")]
 pub fn judge(series: &[f64], rule: &SteadyRule) -> SteadyState {
     let wanted = match rule.window_seconds {
+        // A run that ends when it is steady would look at its beginning for ever.
+        0 if rule.stop => STOP_WINDOW_SECONDS,
         0 => series.len(),
         seconds => (seconds as usize).max(FEWEST_SECONDS),
     };

@@ -133,8 +133,8 @@ pub struct Interval {
     pub in_flight: u32,
     /// Turns of the loop.
     pub turns: u64,
-    /// Longest time of a turn spent outside of waiting: how late anything else was noticed.
-    pub max_turn_nanos: u64,
+    /// Reads whose data began with 16 zero bytes: blocks never written, most likely.
+    pub empty_reads: u64,
     /// Bytes of blocks found without a stamp in integrity mode: never written by this run.
     pub unstamped_bytes: u64,
 }
@@ -150,7 +150,7 @@ impl Interval {
         self.in_flight_seconds += other.in_flight_seconds;
         self.in_flight += other.in_flight;
         self.turns += other.turns;
-        self.max_turn_nanos = self.max_turn_nanos.max(other.max_turn_nanos);
+        self.empty_reads += other.empty_reads;
         self.unstamped_bytes += other.unstamped_bytes;
     }
 
@@ -162,7 +162,7 @@ impl Interval {
         self.failures = Failures::default();
         (self.second, self.ramp, self.late, self.seconds) = (0, false, false, 0.0);
         (self.in_flight_seconds, self.in_flight) = (0.0, 0);
-        (self.turns, self.max_turn_nanos, self.unstamped_bytes) = (0, 0, 0);
+        (self.turns, self.empty_reads, self.unstamped_bytes) = (0, 0, 0);
     }
 
     /// Completed I/Os.

@@ -5,20 +5,15 @@
 //! and what is under way is waited for; in the open loop its latency still counts, otherwise the slowest
 //! I/Os would be left out.
 
-use std::{
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, Sender},
-    },
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use plimsoll_initiator::{
     Completion, Datastore, Error as ClientError, FlowCounters, Op, OpKind, Outcome, Sink,
 };
 
 use super::{
-    CpuClock, CpuSeconds, Pacer,
+    CpuClock, CpuSeconds, Link, Pacer,
+    link::{Event, Seat},
     tally::{Flow, Interval, WorkerEnd},
 };
 use crate::{
@@ -38,72 +33,6 @@ const CONFLICT_DRAWS: u32 = 64;
 /// Examples kept of failures and of wrong blocks.
 const EXAMPLES: usize = 5;
 
-/// Which worker this is.
-#[derive(Debug, Clone)]
-pub struct Seat {
-    /// Number over all workers of the run.
-    pub id: usize,
-    /// Number of the target in the run.
-    pub target: usize,
-    /// Number among the workers of the target.
-    pub worker: u32,
-    /// URL of the target, without secrets.
-    pub url: String,
-    /// What to do.
-    pub workload: Workload,
-    /// Number of the run, in stamps.
-    pub run: u64,
-}
-
-/// The word to begin, and when.
-#[derive(Debug, Clone, Copy)]
-pub struct Go {
-    /// Start of the ramp.
-    pub start: Instant,
-}
-
-/// What a worker tells.
-#[derive(Debug)]
-pub enum Event {
-    /// Open and waiting for [`Go`].
-    Ready {
-        /// Worker.
-        id: usize,
-        /// Size of the datastore.
-        capacity_bytes: u64,
-        /// Serial number or export path.
-        identity: String,
-    },
-    /// Writing the working set before the measurement.
-    Filling {
-        /// Worker.
-        id: usize,
-        /// Bytes written.
-        bytes: u64,
-    },
-    /// A second is over.
-    Second {
-        /// Worker.
-        id: usize,
-        /// Its tally.
-        interval: Box<Interval>,
-    },
-    /// Finished.
-    End {
-        /// Worker.
-        id: usize,
-        /// Last words.
-        end: Box<WorkerEnd>,
-    },
-    /// Could not go on.
-    Failed {
-        /// Worker.
-        id: usize,
-        /// Why.
-        error: String,
-    },
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Ramp,
@@ -121,8 +50,7 @@ struct Slot {
 }
 
 struct Core<'a> {
-    events: &'a Sender<Event>,
-    spare: &'a Receiver<Box<Interval>>,
+    link: &'a Link,
     id: usize,
     addresses: Addresses,
     buffers: Buffers,
@@ -141,33 +69,26 @@ struct Core<'a> {
     interval_start: Instant,
     interval_end: Instant,
     last_turn: Instant,
+    /// I/Os under way since the last turn.
+    waiting: f64,
     pause_until: Option<Instant>,
     limit_left: Option<u64>,
+    /// Bytes issued in this turn, for the budget of all workers.
+    issued_bytes: u64,
     last_words: WorkerEnd,
 }
 
-/// Runs a worker from opening to its end; everything it has to say goes to `events`.
-pub fn serve(
-    seat: &Seat,
-    open: &dyn Fn(&Seat) -> Result<Box<dyn Datastore>>,
-    events: &Sender<Event>,
-    go: &Receiver<Go>,
-    spare: &Receiver<Box<Interval>>,
-    stop: &AtomicBool,
-) {
-    if let Err(error) = attend(seat, open, events, go, spare, stop) {
-        // Nobody listens any more when the coordinator is gone; there is nothing left to tell then.
-        let _ = events.send(Event::Failed { id: seat.id, error: error.to_string() });
+/// Runs a worker from opening to its end; everything it has to say goes to the link.
+pub fn serve(seat: &Seat, open: &dyn Fn(&Seat) -> Result<Box<dyn Datastore>>, link: &Link) {
+    if let Err(error) = attend(seat, open, link) {
+        link.tell(Event::Failed { id: seat.id, error: error.to_string() });
     }
 }
 
 fn attend(
     seat: &Seat,
     open: &dyn Fn(&Seat) -> Result<Box<dyn Datastore>>,
-    events: &Sender<Event>,
-    go: &Receiver<Go>,
-    spare: &Receiver<Box<Interval>>,
-    stop: &AtomicBool,
+    link: &Link,
 ) -> Result<()> {
     let mut datastore = open(seat)?;
     let capacity_bytes = datastore.capacity_bytes();
@@ -177,23 +98,23 @@ fn attend(
     let (base, size) = Addresses::new(workload, seat.worker, capacity_bytes).range();
     let mut stamps = workload.integrity.then(|| Stamps::new(workload, seat.run, base, size));
     if workload.prefill {
-        stamps = fill(seat, &mut *datastore, stamps, events, spare, stop)?;
+        stamps = fill(seat, &mut *datastore, stamps, link)?;
     }
-    let mut core = Core::new(seat, workload, capacity_bytes, stamps, events, spare);
-    let _ = events.send(Event::Ready { id: seat.id, capacity_bytes, identity });
-    let Ok(Go { start }) = go.recv() else {
+    let mut core = Core::new(seat, workload, capacity_bytes, stamps, link);
+    link.tell(Event::Ready { id: seat.id, capacity_bytes, identity });
+    let Some(start) = link.gate.wait() else {
         core.close(&mut *datastore);
         return Ok(());
     };
-    while Instant::now() < start && !stop.load(Ordering::Relaxed) {
+    while Instant::now() < start && !link.stopped() {
         std::thread::sleep(start.saturating_duration_since(Instant::now()).min(LONGEST_WAIT));
     }
     core.begin(start, workload);
-    let outcome = core.run(seat, &mut *datastore, stop);
+    let outcome = core.run(seat, &mut *datastore);
     core.close(&mut *datastore);
     outcome?;
     let end = Box::new(core.last_words);
-    let _ = events.send(Event::End { id: seat.id, end });
+    link.tell(Event::End { id: seat.id, end });
     Ok(())
 }
 
@@ -202,17 +123,17 @@ fn fill(
     seat: &Seat,
     datastore: &mut dyn Datastore,
     stamps: Option<Stamps>,
-    events: &Sender<Event>,
-    spare: &Receiver<Box<Interval>>,
-    stop: &AtomicBool,
+    link: &Link,
 ) -> Result<Option<Stamps>> {
     let workload = &seat.workload;
     let capacity_bytes = datastore.capacity_bytes();
-    let size = workload.size_on(capacity_bytes);
-    let share = size / u64::from(workload.workers);
     let coarse = u64::from(workload.max_block_bytes());
-    let block = coarse * (65_536 / coarse).max(1);
-    let block = if block <= share { block } else { coarse };
+    let (base, size) = part(workload, seat.worker, capacity_bytes);
+    if size < coarse {
+        return Ok(stamps);
+    }
+    let wide = coarse * (65_536 / coarse).max(1);
+    let block = if size.is_multiple_of(wide) { wide } else { coarse };
     #[expect(clippy::cast_possible_truncation, reason = "at most the largest block or 64 KiB")]
     let filling = Workload {
         accesses: Workload::simple(block as u32, 0.0, 0.0).accesses,
@@ -223,14 +144,14 @@ fn fill(
         depth: workload.depth.clamp(8, 64),
         ..workload.clone()
     };
-    // The last worker takes what the division leaves.
-    let mut core = Core::new(seat, &filling, capacity_bytes, stamps, events, spare);
+    let mut core = Core::new(seat, &filling, capacity_bytes, stamps, link);
+    core.addresses = Addresses::within(&filling, seat.worker, (base, size), 0);
     core.begin(Instant::now(), &filling);
-    core.limit_left = Some(share / block * block);
+    core.limit_left = Some(size / block * block);
     let mut told = Instant::now();
     let mut done = 0;
     while !(core.idle() && core.limit_left == Some(0)) {
-        if stop.load(Ordering::Relaxed) {
+        if link.stopped() {
             break;
         }
         let now = Instant::now();
@@ -247,11 +168,25 @@ fn fill(
         }
         if told.elapsed() > Duration::from_millis(500) {
             told = now;
-            let _ = events.send(Event::Filling { id: seat.id, bytes: done });
+            link.tell(Event::Filling { id: seat.id, bytes: done });
         }
     }
-    let _ = events.send(Event::Filling { id: seat.id, bytes: done });
+    link.tell(Event::Filling { id: seat.id, bytes: done });
     Ok(core.stamps.take())
+}
+
+/// The part of the working set that this worker writes before the measurement: first byte and length.
+fn part(workload: &Workload, worker: u32, capacity_bytes: u64) -> (u64, u64) {
+    let (base, size) = Addresses::new(workload, worker, capacity_bytes).range();
+    if workload.integrity {
+        return (base, size);
+    }
+    let block = u64::from(workload.max_block_bytes());
+    let share = size / u64::from(workload.workers) / block * block;
+    let start = share * u64::from(worker);
+    // The last one takes what the division leaves.
+    let is_last = worker + 1 == workload.workers;
+    (base + start, if is_last { size - start } else { share })
 }
 
 fn poll(
@@ -269,8 +204,7 @@ impl<'a> Core<'a> {
         workload: &Workload,
         capacity_bytes: u64,
         stamps: Option<Stamps>,
-        events: &'a Sender<Event>,
-        spare: &'a Receiver<Box<Interval>>,
+        link: &'a Link,
     ) -> Self {
         let now = Instant::now();
         let pacer = match workload.load {
@@ -285,8 +219,7 @@ impl<'a> Core<'a> {
         let slot = Slot { busy: false, kind: OpKind::Read, len: 0, offset: 0, intended: now };
         let limit_left = workload.limit_bytes.map(|bytes| bytes / u64::from(workload.workers));
         Self {
-            events,
-            spare,
+            link,
             id: seat.id,
             addresses: Addresses::new(workload, seat.worker, capacity_bytes),
             buffers: Buffers::new(
@@ -311,8 +244,10 @@ impl<'a> Core<'a> {
             interval_start: now,
             interval_end: now,
             last_turn: now,
+            waiting: 0.0,
             pause_until: None,
             limit_left,
+            issued_bytes: 0,
             last_words: WorkerEnd::default(),
         }
     }
@@ -326,7 +261,7 @@ impl<'a> Core<'a> {
         self.open_interval(start, 0);
     }
 
-    fn run(&mut self, seat: &Seat, datastore: &mut dyn Datastore, stop: &AtomicBool) -> Result<()> {
+    fn run(&mut self, seat: &Seat, datastore: &mut dyn Datastore) -> Result<()> {
         let mut baseline: Option<(CpuClock, Vec<FlowCounters>, Instant)> = None;
         loop {
             let now = Instant::now();
@@ -334,7 +269,7 @@ impl<'a> Core<'a> {
             if self.phase == Phase::Measure && baseline.is_none() {
                 baseline = Some((CpuClock::start(), datastore.flows(), now));
             }
-            if stop.load(Ordering::Relaxed) || (self.limit_left == Some(0) && self.idle()) {
+            if self.link.stopped() || (self.limit_left == Some(0) && self.idle()) {
                 self.finish_measuring(now);
             }
             if self.phase == Phase::Drain {
@@ -342,6 +277,7 @@ impl<'a> Core<'a> {
             }
             self.issue(datastore, now, &seat.url)?;
             let wait = self.wait(now);
+            self.note_waiting();
             poll(datastore, Some(wait), self, &seat.url)?;
         }
         let over = self.end;
@@ -361,18 +297,12 @@ impl<'a> Core<'a> {
             .map(|(index, flow)| Flow::between(before.get(index), flow, seat.worker, time))
             .collect();
         self.count_backlog();
-        self.drain(seat, datastore, stop)
+        self.drain(seat, datastore)
     }
 
     /// Waits for what is under way.
-    fn drain(
-        &mut self,
-        seat: &Seat,
-        datastore: &mut dyn Datastore,
-        stop: &AtomicBool,
-    ) -> Result<()> {
-        let patience =
-            if stop.load(Ordering::Relaxed) { DRAIN_PATIENCE / 5 } else { DRAIN_PATIENCE };
+    fn drain(&mut self, seat: &Seat, datastore: &mut dyn Datastore) -> Result<()> {
+        let patience = if self.link.stopped() { DRAIN_PATIENCE / 5 } else { DRAIN_PATIENCE };
         let until = Instant::now() + patience;
         while !self.idle() && Instant::now() < until {
             poll(datastore, Some(LONGEST_WAIT), self, &seat.url)?;
@@ -388,6 +318,11 @@ impl<'a> Core<'a> {
         datastore.close(self);
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    fn note_waiting(&mut self) {
+        self.waiting = (self.depth - self.free.len()) as f64;
+    }
+
     fn idle(&self) -> bool {
         self.free.len() == self.depth
     }
@@ -396,10 +331,11 @@ impl<'a> Core<'a> {
     fn turn(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.last_turn);
         self.last_turn = now;
-        #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let in_flight = (self.depth - self.free.len()) as f64;
-        self.interval.in_flight_seconds += in_flight * passed.as_secs_f64();
+        self.interval.in_flight_seconds += self.waiting * passed.as_secs_f64();
         self.interval.turns += 1;
+        if self.issued_bytes > 0 {
+            self.link.spend(std::mem::take(&mut self.issued_bytes));
+        }
         if now >= self.interval_end {
             self.roll(now);
         }
@@ -437,9 +373,8 @@ impl<'a> Core<'a> {
     }
 
     fn send_interval(&mut self) {
-        let fresh = self.spare.try_recv().unwrap_or_default();
-        let interval = std::mem::replace(&mut self.interval, fresh);
-        let _ = self.events.send(Event::Second { id: self.id, interval });
+        let interval = std::mem::replace(&mut self.interval, self.link.fresh_interval());
+        self.link.tell(Event::Second { id: self.id, interval });
     }
 
     /// Ends the measurement before its time.
@@ -568,6 +503,7 @@ impl<'a> Core<'a> {
             }
         })?;
         self.free.pop();
+        self.issued_bytes += u64::from(next.len);
         self.slots[slot as usize] =
             Slot { busy: true, kind: next.kind, len: next.len, offset: next.offset, intended };
         Ok(())
@@ -633,6 +569,9 @@ impl<'a> Core<'a> {
 impl Sink for Core<'_> {
     #[inline]
     fn data(&mut self, tag: u64, at: u32, bytes: &[u8]) {
+        if at == 0 && bytes.first_chunk::<16>() == Some(&[0; 16]) {
+            self.interval.empty_reads += 1;
+        }
         if self.stamps.is_some() {
             let (slot, at) = (usize::try_from(tag).unwrap_or(usize::MAX), at as usize);
             let place = self
