@@ -9,6 +9,7 @@ mod exit_status;
 mod hostile;
 mod http;
 mod program;
+mod protocols;
 mod reports;
 mod secrets;
 mod totals;
