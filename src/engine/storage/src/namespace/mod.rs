@@ -29,6 +29,8 @@ mod record;
 mod remove;
 mod rename;
 mod set;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::sync::atomic::{AtomicU64, Ordering};
