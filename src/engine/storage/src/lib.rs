@@ -4,18 +4,28 @@
 //! then moves data through the volume's [`BlockStore`] (or, for an NFS export, its namespace). Management
 //! goes through the array, which tells subscribers what changed.
 
+mod array;
 mod blocking;
+mod bucket;
 mod error;
 mod limits;
+mod metadata;
 pub mod namespace;
+mod pool;
+mod rules;
 mod space;
 mod store;
 mod volume;
 
+pub use array::{Array, ArraySettings, Clock, Event};
 pub use blocking::{Blocking, Saturated};
-pub use error::StoreError;
-pub use limits::{Admission, Direction, FlowLimiter, Limit, Limits};
+pub use error::{ArrayError, StoreError};
+pub use limits::{
+    Admission, DEFAULT_BURST_MS, Direction, FlowLimiter, Limit, Limits, VolumeCounters,
+};
 pub use namespace::Namespace;
+pub use pool::{PoolSettings, PoolStatus, Qos, Tier};
+pub use rules::Rules;
 pub use space::Space;
 pub use store::{BlockStore, Charge, FileStore, MemoryStore, Provisioning, Ready};
 pub use volume::{Kind, Volume, VolumeSettings};
