@@ -59,6 +59,8 @@ pub struct FlowCounters {
     pub errors: u64,
     /// Changed NFS write verifiers: unstable data was written again.
     pub verifier_changes: u64,
+    /// Why the connection was last lost or refused, until it is up again.
+    pub last_end: Option<String>,
 }
 
 /// An open datastore. Lives in one thread at a time and drives all its flows; more threads take more objects.

@@ -10,6 +10,7 @@ pub mod iscsi;
 pub mod nfs;
 mod op;
 mod options;
+mod tcp;
 mod url;
 
 pub use datastore::{Datastore, FlowCounters, FlowState, open};

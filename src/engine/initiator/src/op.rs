@@ -45,8 +45,10 @@ pub struct Sense {
 pub enum LostReason {
     /// Every path was down for longer than the caller allows.
     NoPath,
-    /// The answer did not come in time.
+    /// The answer did not come in time, and the operation was aborted.
     Timeout,
+    /// Its connection was lost again and again while it was under way.
+    Reissues,
     /// The datastore object was closed.
     Closed,
 }

@@ -117,8 +117,11 @@ pub struct Options {
     pub initiator_name: String,
     /// Patience with connecting and logging in.
     pub connect_timeout: Duration,
-    /// Patience with a single operation before its connection is given up and it is reissued.
+    /// Patience with a single operation: then it is aborted and ends as lost.
     pub op_timeout: Duration,
+    /// A connection that was silent for so long is asked for a sign of life; after as long again it is given up
+    /// and what it carried is reissued.
+    pub keepalive: Duration,
     /// How long all paths may be gone before operations end as lost (VMware's all-paths-down time is 140 s).
     pub path_timeout: Duration,
     /// NFS only.
@@ -140,6 +143,7 @@ impl Default for Options {
             initiator_name: "iqn.2026-01.io.plimsoll:initiator".to_owned(),
             connect_timeout: Duration::from_secs(10),
             op_timeout: Duration::from_secs(30),
+            keepalive: Duration::from_secs(5),
             path_timeout: Duration::from_secs(60),
             nfs: NfsOptions::default(),
         }

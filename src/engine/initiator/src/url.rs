@@ -88,7 +88,7 @@ fn parse_nfs(rest: &str) -> Result<NfsUrl, &'static str> {
     Ok(NfsUrl { host, port, export: export.to_owned() })
 }
 
-fn host_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
+pub(crate) fn host_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
     const PORT: &str = "the port is a number from 1 to 65535";
     let parse = |port: &str| port.parse().ok().filter(|&p: &u16| p > 0).ok_or(PORT);
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {

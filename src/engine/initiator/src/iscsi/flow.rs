@@ -1,0 +1,331 @@
+//! One path of a unit: a link that is made again when it is lost, with the commands that wait for its window.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mio::{Registry, Token};
+use plimsoll_fabric::{Close, SendQueue};
+use plimsoll_wire::iscsi::Isid;
+use plimsoll_wire::scsi::LunField;
+
+use super::link::{Link, LinkEnd};
+use super::login::LoginFailure;
+use super::session::{Command, Event, Part, Session};
+use super::settings::{Settings, new_isid};
+use super::setup::{Answer, Facts, Setup};
+use crate::tcp::TcpInfo;
+use crate::{Error, FlowState};
+
+/// The wait before the second attempt to reconnect; doubled for each further one.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(50);
+/// The longest wait between attempts to reconnect.
+const MAX_BACK_OFF: Duration = Duration::from_secs(3);
+/// Redirections followed in a row.
+const MAX_MOVES: u8 = 4;
+/// The longest that a target's Time2Wait is honoured.
+const MAX_TIME2WAIT: Duration = Duration::from_secs(30);
+
+/// What changed on a flow by the events of a receive.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct News {
+    /// The set-up ended: the flow is up with facts, or its facts are fresh.
+    pub facts: bool,
+    pub logged_out: bool,
+}
+
+pub(super) struct Flow {
+    settings: Arc<Settings>,
+    token: Token,
+    /// As configured; redirections do not change it.
+    portal: SocketAddr,
+    address: SocketAddr,
+    moves: u8,
+    isid: Isid,
+    /// LUN field of the unit.
+    lun: LunField,
+    pub link: Option<Link>,
+    setup: Option<Setup>,
+    pub facts: Option<Facts>,
+    /// Carries operations or could, if its access state allowed.
+    pub up: bool,
+    /// Operations that wait for the window or the depth.
+    pub queue: VecDeque<Part>,
+    retry_at: Option<Instant>,
+    /// When the attempt under way is given up.
+    deadline: Option<Instant>,
+    attempts: u32,
+    heard: Instant,
+    info_before: u64,
+    pub ups: u64,
+    pub last_end: Option<LinkEnd>,
+    wants_refresh: bool,
+    closing: bool,
+}
+
+impl Flow {
+    pub fn new(
+        settings: Arc<Settings>,
+        portal: SocketAddr,
+        lun: LunField,
+        token: usize,
+        now: Instant,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            settings,
+            token: Token(token),
+            portal,
+            address: portal,
+            moves: 0,
+            isid: new_isid()?,
+            lun,
+            link: None,
+            setup: None,
+            facts: None,
+            up: false,
+            queue: VecDeque::new(),
+            retry_at: Some(now),
+            deadline: None,
+            attempts: 0,
+            heard: now,
+            info_before: 0,
+            ups: 0,
+            last_end: None,
+            wants_refresh: false,
+            closing: false,
+        })
+    }
+
+    pub fn portal(&self) -> SocketAddr {
+        self.portal
+    }
+
+    pub fn state(&self) -> FlowState {
+        match (&self.facts, self.up) {
+            (Some(facts), true) if facts.access.rank().is_none() => FlowState::Standby,
+            (_, true) => FlowState::Up,
+            _ if self.closing => FlowState::Down,
+            _ if self.last_end.as_ref().is_some_and(is_final) => FlowState::Down,
+            _ => FlowState::Connecting,
+        }
+    }
+
+    /// Why it is not worth waiting for the flow.
+    pub fn refusal(&self) -> Option<&LinkEnd> {
+        self.last_end.as_ref().filter(|end| !self.up && is_final(end))
+    }
+
+    pub fn info(&self) -> TcpInfo {
+        let mut info = self.link.as_ref().map(Link::info).unwrap_or_default();
+        info.retransmits += self.info_before;
+        info
+    }
+
+    #[inline]
+    pub fn session(&mut self) -> Option<(&mut Session, &mut SendQueue)> {
+        self.link.as_mut().and_then(Link::session)
+    }
+
+    /// When the flow wants to be looked at without any event.
+    pub fn wake_at(&self) -> Option<Instant> {
+        match (self.retry_at, self.deadline) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Asks for capacity and access state again, when there is time.
+    pub fn want_refresh(&mut self) {
+        self.wants_refresh = true;
+    }
+
+    /// Starts what is due: an attempt to connect, or the end of one that took too long.
+    pub fn on_time(&mut self, registry: &Registry, now: Instant) -> Result<(), LinkEnd> {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err(LinkEnd::Close(Close::Idle));
+        }
+        if self.link.is_none() && self.retry_at.is_some_and(|at| at <= now) {
+            self.retry_at = None;
+            self.deadline = Some(now + self.settings.connect_timeout);
+            self.heard = now;
+            self.link =
+                Some(Link::start(self.address, &self.settings, self.isid, registry, self.token)?);
+        }
+        Ok(())
+    }
+
+    /// The regular look at a flow that is up: late tasks, silence, depth, refresh.
+    pub fn on_tick(&mut self, now: Instant) -> Result<(), LinkEnd> {
+        let Some(link) = &mut self.link else { return Ok(()) };
+        if std::mem::take(&mut link.heard) {
+            self.heard = now;
+        }
+        if !self.up {
+            return Ok(());
+        }
+        let Settings { keepalive, op_timeout, depth, .. } = *self.settings;
+        let Some((session, send)) = link.session() else { return Ok(()) };
+        session.grow_depth(depth);
+        if let (Some(limit), Some(abort_limit)) =
+            (now.checked_sub(op_timeout), now.checked_sub(keepalive))
+            && session.abort_older(send, limit, abort_limit, now)
+        {
+            return Err(LinkEnd::Close(Close::Idle));
+        }
+        let silence = now.saturating_duration_since(self.heard);
+        if silence >= keepalive * 2 {
+            return Err(LinkEnd::Close(Close::Idle));
+        }
+        if silence >= keepalive {
+            session.ping(send, now);
+        }
+        if self.wants_refresh
+            && self.setup.is_none()
+            && let Some(facts) = &self.facts
+        {
+            self.wants_refresh = false;
+            self.setup = Some(Setup::refresh(self.lun, facts, session, send, now));
+        }
+        Ok(())
+    }
+
+    /// After a receive: begins the set-up of a new session and takes its answers.
+    pub fn on_events(&mut self, now: Instant) -> Result<News, LinkEnd> {
+        let mut news = News::default();
+        let Some(link) = &mut self.link else { return Ok(news) };
+        let Some((session, send)) = link.session() else { return Ok(news) };
+        if !self.up && self.setup.is_none() && !self.closing {
+            self.setup = Some(Setup::start(self.lun, session, send, now));
+        }
+        if !session.has_events() {
+            return Ok(news);
+        }
+        let refuse = |reason| LinkEnd::Login(LoginFailure::Refused { reason, may_retry: false });
+        for event in session.take_events() {
+            match event {
+                Event::Raw { token, response, status, sense, data } => {
+                    let Some(setup) = &mut self.setup else { continue };
+                    let answer = Answer { token, response, status, sense: &sense, data: &data };
+                    if let Some(facts) =
+                        setup.answer(&answer, session, send, now).map_err(refuse)?
+                    {
+                        self.setup = None;
+                        self.facts = Some(facts);
+                        self.deadline = None;
+                        news.facts = true;
+                    }
+                }
+                Event::LogoutRequested => session.logout(send, now),
+                Event::LoggedOut => news.logged_out = true,
+                Event::Dropped { time2wait } => {
+                    let wait = Duration::from_secs(u64::from(time2wait)).min(MAX_TIME2WAIT);
+                    self.retry_at = Some(now + wait);
+                    return Err(LinkEnd::Close(Close::Peer));
+                }
+                Event::Scsi => self.wants_refresh = true,
+                Event::Text { .. } => {}
+            }
+        }
+        Ok(news)
+    }
+
+    /// Marks the flow as carrying operations.
+    pub fn set_up(&mut self) {
+        if !self.up {
+            self.up = true;
+            self.ups += 1;
+            self.attempts = 0;
+            self.moves = 0;
+            self.last_end = None;
+        }
+    }
+
+    /// Hands an operation's part over: to the wire if the window allows, else to the queue.
+    #[inline]
+    pub fn give(&mut self, part: Part, command: impl FnOnce(Part) -> Command) {
+        if self.queue.is_empty()
+            && let Some((session, send)) = self.link.as_mut().and_then(Link::session)
+            && session.has_room()
+        {
+            session.command(send, command(part));
+        } else {
+            self.queue.push_back(part);
+        }
+    }
+
+    /// Moves waiting parts to the wire as far as the window allows.
+    #[inline]
+    pub fn pump(&mut self, mut command: impl FnMut(Part) -> Command) {
+        if self.queue.is_empty() {
+            return;
+        }
+        let Some((session, send)) = self.link.as_mut().and_then(Link::session) else { return };
+        while session.has_room() {
+            let Some(part) = self.queue.pop_front() else { break };
+            session.command(send, command(part));
+        }
+    }
+
+    /// The link is gone: gives back all parts (with whether each was being aborted) and plans the next attempt.
+    pub fn lose(&mut self, end: LinkEnd, now: Instant) -> Vec<(Part, bool)> {
+        let was_up = std::mem::replace(&mut self.up, false);
+        tracing::debug!(portal = %self.portal, %end, was_up, "iSCSI link ended");
+        self.setup = None;
+        self.deadline = None;
+        self.wants_refresh = false;
+        let mut parts = Vec::new();
+        if let Some(link) = self.link.take() {
+            self.info_before += link.info().retransmits;
+            if let Some(session) = link.into_session() {
+                parts.extend(session.into_parts());
+            }
+        }
+        parts.extend(self.queue.drain(..).map(|part| (part, false)));
+        self.address = self.portal;
+        let mut wait = match self.attempts {
+            0 => Duration::ZERO,
+            n => (FIRST_BACK_OFF * 2_u32.pow(n.min(10) - 1)).min(MAX_BACK_OFF),
+        };
+        self.attempts += 1;
+        if let LinkEnd::Login(LoginFailure::Moved(to)) = &end
+            && self.moves < MAX_MOVES
+            && let Some(address) =
+                crate::tcp::resolve(&to.host, to.port).ok().and_then(|all| all.first().copied())
+        {
+            self.moves += 1;
+            self.address = address;
+            wait = Duration::ZERO;
+        } else if is_final(&end) {
+            wait = MAX_BACK_OFF;
+        }
+        let earliest = now + wait;
+        self.retry_at = Some(self.retry_at.map_or(earliest, |at| at.max(earliest)));
+        self.last_end = Some(end);
+        if self.closing {
+            self.retry_at = None;
+        }
+        parts
+    }
+
+    /// Sends a logout and makes no new attempt.
+    pub fn log_out(&mut self, now: Instant) {
+        self.closing = true;
+        self.up = false;
+        self.retry_at = None;
+        if let Some((session, send)) = self.session() {
+            session.logout(send, now);
+        } else {
+            self.link = None;
+        }
+    }
+}
+
+/// Whether another attempt would most likely end the same way.
+fn is_final(end: &LinkEnd) -> bool {
+    match end {
+        LinkEnd::Login(LoginFailure::Refused { may_retry, .. }) => !may_retry,
+        LinkEnd::Login(LoginFailure::Authentication(_) | LoginFailure::Protocol(_)) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,575 @@
+//! A logical unit over all its paths: the [`Datastore`] of an iSCSI URL.
+//!
+//! A poll sends what was submitted (one send per flow), waits, receives, and completes. All flows share one
+//! epoll and one receive buffer; nothing here is shared with another thread.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll};
+use plimsoll_fabric::{Close, RECEIVE_BUFFER_BYTES};
+use plimsoll_wire::scsi::LunField;
+
+use super::core::{Core, Turn};
+use super::flow::Flow;
+use super::link::LinkEnd;
+use super::login::LoginFailure;
+use super::policy::Selector;
+use super::session::Part;
+use super::settings::Settings;
+use super::setup::Facts;
+use crate::{
+    Completion, Datastore, Error, FlowCounters, FlowState, IscsiUrl, LostReason, Op, OpKind,
+    Options, Payload, Sink, tcp,
+};
+
+/// The longest time between two looks at late tasks, silent connections and lost paths.
+const TICK: Duration = Duration::from_millis(250);
+/// Operations under way up to which spinning is worth a core.
+const SPIN_DEPTH: usize = 2;
+/// The longest single transfer, whatever the unit allows.
+const MAX_PART: u32 = 4 << 20;
+/// How long a logout is waited for.
+const LOGOUT_WAIT: Duration = Duration::from_millis(500);
+
+pub(super) struct Unit {
+    url: IscsiUrl,
+    flows: Vec<Flow>,
+    core: Core,
+    poll: Poll,
+    events: Events,
+    scratch: Vec<u8>,
+    options: Options,
+    facts: Facts,
+    capacity_bytes: u64,
+    /// The clock of the operations submitted since the last poll.
+    submit_clock: Option<Instant>,
+    tick_at: Instant,
+    tick: Duration,
+    /// Since when no path carries operations.
+    pathless_since: Option<Instant>,
+}
+
+/// Takes the completions of a time when there are none.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn data(&mut self, _tag: u64, _at: u32, _bytes: &[u8]) {}
+    fn done(&mut self, _completion: Completion) {}
+}
+
+impl Unit {
+    /// Opens the unit over every portal and waits until each flow is up or refused, or the time is over.
+    pub fn open(url: &IscsiUrl, options: &Options) -> Result<Self, Error> {
+        let settings = Arc::new(Settings::new(url, options)?);
+        if !(1..=1024).contains(&options.connections) {
+            return Err(Error::Option {
+                option: "connections",
+                reason: "1 to 1024 sessions per portal".to_owned(),
+            });
+        }
+        let mut portals = vec![tcp::resolve(&url.host, url.port)?];
+        for portal in &options.portals {
+            portals.push(tcp::resolve_authority(portal, plimsoll_wire::iscsi::PORT)?);
+        }
+        let now = Instant::now();
+        let field = LunField::unit(u32::from(url.lun));
+        let mut flows = Vec::new();
+        for portal in portals {
+            let Some(&address) = portal.first() else { continue };
+            for _ in 0..options.connections {
+                flows.push(Flow::new(Arc::clone(&settings), address, field, flows.len(), now)?);
+            }
+        }
+        let io = |what| move |source| Error::Io { what, source };
+        let selector = Selector::new(options.policy, flows.len());
+        let core = Core::new(selector, flows.len(), field, options.op_timeout);
+        let shortest = options.keepalive.min(options.op_timeout).min(options.path_timeout);
+        let mut unit = Self {
+            url: url.clone(),
+            core,
+            poll: Poll::new().map_err(io("epoll"))?,
+            events: Events::with_capacity(flows.len().clamp(16, 1024)),
+            flows,
+            scratch: vec![0; RECEIVE_BUFFER_BYTES],
+            options: options.clone(),
+            facts: Facts::default(),
+            capacity_bytes: 0,
+            submit_clock: None,
+            tick_at: now,
+            tick: TICK.min(shortest / 4).max(Duration::from_millis(5)),
+            pathless_since: Some(now),
+        };
+        unit.wait_for_paths(now)?;
+        Ok(unit)
+    }
+
+    fn wait_for_paths(&mut self, start: Instant) -> Result<(), Error> {
+        let deadline = start + self.options.connect_timeout;
+        let settled = |flow: &Flow| flow.up || flow.refusal().is_some();
+        while !self.flows.iter().all(settled) && Instant::now() < deadline {
+            self.turn(Some(Duration::from_millis(50)), &mut Nobody)?;
+        }
+        if !self.flows.iter().any(|flow| flow.up) {
+            return Err(self.open_error());
+        }
+        if self.capacity_bytes == 0 {
+            return Err(Error::Refused {
+                peer: self.peer(0),
+                reason: "the unit tells no capacity on any path".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn peer(&self, flow: usize) -> String {
+        self.flows.get(flow).map_or_else(|| self.url.host.clone(), |f| f.portal().to_string())
+    }
+
+    /// The failure of the first flow as an error.
+    fn open_error(&self) -> Error {
+        let peer = self.peer(0);
+        link_error(peer, self.flows.first().and_then(|flow| flow.last_end.as_ref()))
+    }
+
+    // ---- operations out ----
+
+    #[inline]
+    fn dispatch(&mut self, part: Part) {
+        match self.core.selector.pick(part.len) {
+            Some(flow) => {
+                let core = &self.core;
+                self.flows[flow].give(part, |part| core.command(part));
+            }
+            None => self.core.stranded.push_back(part),
+        }
+    }
+
+    fn dispatch_redo(&mut self) {
+        while let Some(part) = self.core.redo.pop_front() {
+            self.dispatch(part);
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, sink: &mut dyn Sink) -> usize {
+        let mut completed = 0;
+        for index in 0..self.flows.len() {
+            if let Some(link) = &mut self.flows[index].link
+                && let Err(end) = link.flush()
+            {
+                completed += self.lose(index, end, sink);
+            }
+        }
+        completed
+    }
+
+    // ---- one turn ----
+
+    /// Sends, waits at most `wait`, receives. Returns the number of completions.
+    fn turn(&mut self, wait: Option<Duration>, sink: &mut dyn Sink) -> Result<usize, Error> {
+        let deadline = match wait {
+            Some(wait) if !wait.is_zero() => Instant::now().checked_add(wait),
+            _ => None,
+        };
+        let mut completed = 0;
+        self.submit_clock = None;
+        loop {
+            completed += self.flush(sink);
+            if completed == 0 && !self.has_readable() && !self.spin(sink, &mut completed) {
+                let Some(timeout) = self.sleep(wait, deadline) else {
+                    // The time was over before this round of the loop.
+                    return Ok(self.housekeeping(sink));
+                };
+                tcp::poll(&mut self.poll, &mut self.events, timeout)
+                    .map_err(|source| Error::Io { what: "epoll", source })?;
+                for event in &self.events {
+                    if let Some(link) =
+                        self.flows.get_mut(event.token().0).and_then(|flow| flow.link.as_mut())
+                    {
+                        link.on_readiness(event);
+                    }
+                }
+            }
+            for index in 0..self.flows.len() {
+                if self.flows[index].link.as_ref().is_some_and(|link| link.readable) {
+                    completed += self.receive(index, sink);
+                }
+            }
+            if completed > 0 {
+                if Instant::now() >= self.tick_at {
+                    completed += self.housekeeping(sink);
+                }
+                return Ok(completed);
+            }
+            completed += self.housekeeping(sink);
+            if completed > 0 || wait.is_some_and(|wait| wait.is_zero()) {
+                return Ok(completed);
+            }
+        }
+    }
+
+    fn has_readable(&self) -> bool {
+        self.flows.iter().any(|flow| flow.link.as_ref().is_some_and(|link| link.readable))
+    }
+
+    /// How long to sleep; `None` when the caller's time is over.
+    fn sleep(&self, wait: Option<Duration>, deadline: Option<Instant>) -> Option<Option<Duration>> {
+        if wait.is_some_and(|wait| wait.is_zero()) {
+            return Some(Some(Duration::ZERO));
+        }
+        let now = Instant::now();
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            return None;
+        }
+        let mut wake = self.tick_at;
+        let timers = self.flows.iter().filter_map(Flow::wake_at);
+        for at in timers.chain(self.core.next_release()).chain(deadline) {
+            wake = wake.min(at);
+        }
+        Some(Some(tcp::until(wake, now)))
+    }
+
+    /// Busy-polls with one or two operations under way; true when something came.
+    fn spin(&mut self, sink: &mut dyn Sink, completed: &mut usize) -> bool {
+        let budget = self.options.spin;
+        if budget.is_zero() || self.core.len() == 0 || self.core.len() > SPIN_DEPTH {
+            return false;
+        }
+        let end = Instant::now() + budget;
+        loop {
+            for index in 0..self.flows.len() {
+                if self.core.selector.in_flight(index) > 0 {
+                    *completed += self.receive(index, sink);
+                }
+            }
+            if *completed > 0 {
+                return true;
+            }
+            if Instant::now() >= end {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// One receive of a flow and what follows from it.
+    #[inline]
+    fn receive(&mut self, index: usize, sink: &mut dyn Sink) -> usize {
+        let flow = &mut self.flows[index];
+        let Some(link) = &mut flow.link else { return 0 };
+        let mut turn = Turn { core: &mut self.core, sink, flow: index, clock: None, completed: 0 };
+        let result = link.receive(&mut self.scratch, &mut turn);
+        let (mut completed, clock) = (turn.completed, turn.clock);
+        if let Err(end) = result {
+            return completed + self.lose(index, end, sink);
+        }
+        let session = link.session();
+        if !flow.up || session.is_some_and(|(session, _)| session.has_events()) {
+            completed += self.on_events(index, clock, sink);
+        }
+        if !self.core.redo.is_empty() || !self.core.full.is_empty() || !self.core.changed.is_empty()
+        {
+            self.on_conditions();
+        }
+        let core = &self.core;
+        self.flows[index].pump(|part| core.command(part));
+        completed
+    }
+
+    /// What answers other than success ask for.
+    #[cold]
+    fn on_conditions(&mut self) {
+        for flow in std::mem::take(&mut self.core.full) {
+            if let Some((session, _)) = self.flows[flow].session() {
+                session.shrink_depth();
+            }
+        }
+        for flow in std::mem::take(&mut self.core.changed) {
+            self.flows[flow].want_refresh();
+            self.tick_at = Instant::now();
+        }
+        self.dispatch_redo();
+    }
+
+    #[cold]
+    fn on_events(&mut self, index: usize, clock: Option<Instant>, sink: &mut dyn Sink) -> usize {
+        let now = clock.unwrap_or_else(Instant::now);
+        let flow = &mut self.flows[index];
+        match flow.on_events(now) {
+            Err(end) => self.lose(index, end, sink),
+            Ok(news) if news.logged_out => self.lose(index, LinkEnd::Close(Close::Finished), sink),
+            Ok(news) if news.facts => match self.take_facts(index) {
+                Ok(()) => 0,
+                Err(reason) => {
+                    let refused = LoginFailure::Refused { reason, may_retry: false };
+                    self.lose(index, LinkEnd::Login(refused), sink)
+                }
+            },
+            Ok(_) => 0,
+        }
+    }
+
+    /// A path is up or told something new: is it a path to the same unit, and which paths are used now?
+    fn take_facts(&mut self, index: usize) -> Result<(), String> {
+        let Some(facts) = self.flows[index].facts.clone() else { return Ok(()) };
+        if facts.peripheral & 0x1f != 0 {
+            return Err(format!("the unit is no disk (device type {:#04x})", facts.peripheral));
+        }
+        if self.capacity_bytes == 0 {
+            self.core.block_bytes = facts.block_bytes.max(1);
+        } else if facts.naa != self.facts.naa || facts.serial != self.facts.serial {
+            return Err(format!(
+                "another unit answers: NAA {:?} serial {:?} instead of {:?} {:?}",
+                facts.naa, facts.serial, self.facts.naa, self.facts.serial
+            ));
+        }
+        if let Some(blocks) = facts.blocks {
+            if !facts.block_bytes.is_power_of_two() || !(512..=65536).contains(&facts.block_bytes) {
+                return Err(format!("blocks of {} bytes are not supported", facts.block_bytes));
+            }
+            if self.capacity_bytes != 0 && facts.block_bytes != self.core.block_bytes {
+                return Err("the block size changed".to_owned());
+            }
+            if self.capacity_bytes == 0 {
+                self.core.block_bytes = facts.block_bytes;
+                self.core.max_part = max_part(&facts);
+            }
+            self.capacity_bytes = blocks.saturating_mul(u64::from(facts.block_bytes));
+            self.facts = facts;
+        }
+        self.flows[index].set_up();
+        self.paths_changed();
+        Ok(())
+    }
+
+    /// Tells the policy which paths are usable: those up, of the best access state at hand.
+    fn paths_changed(&mut self) {
+        let rank = |flow: &Flow| match (&flow.facts, flow.up) {
+            (Some(facts), true) => facts.access.rank(),
+            _ => None,
+        };
+        let best = self.flows.iter().filter_map(rank).min();
+        let flows = &self.flows;
+        self.core.selector.set_usable(|index| best.is_some() && rank(&flows[index]) == best);
+        if best.is_some() {
+            self.pathless_since = None;
+            self.core.redo.append(&mut self.core.stranded);
+            self.dispatch_redo();
+        } else if self.pathless_since.is_none() {
+            self.pathless_since = Some(Instant::now());
+        }
+    }
+
+    #[cold]
+    fn lose(&mut self, index: usize, end: LinkEnd, sink: &mut dyn Sink) -> usize {
+        let now = Instant::now();
+        let parts = self.flows[index].lose(end, now);
+        let mut completed = 0;
+        // Before anything is given out again the lost path must be out of the policy's sight.
+        for (part, aborting) in parts {
+            completed += self.core.lost(part, aborting, index, now, sink);
+        }
+        self.paths_changed();
+        self.dispatch_redo();
+        completed
+    }
+
+    // ---- time ----
+
+    /// What is due: reconnects, ends of back-offs, and every tick late tasks and silence.
+    fn housekeeping(&mut self, sink: &mut dyn Sink) -> usize {
+        let now = Instant::now();
+        let mut completed = 0;
+        for index in 0..self.flows.len() {
+            if self.flows[index].wake_at().is_some_and(|at| at <= now)
+                && let Err(end) = self.flows[index].on_time(self.poll.registry(), now)
+            {
+                completed += self.lose(index, end, sink);
+            }
+        }
+        if self.core.next_release().is_some_and(|at| at <= now) {
+            self.core.release_delayed(now);
+            self.dispatch_redo();
+        }
+        if now >= self.tick_at {
+            self.tick_at = now + self.tick;
+            completed += self.on_tick(now, sink);
+        }
+        completed
+    }
+
+    fn on_tick(&mut self, now: Instant, sink: &mut dyn Sink) -> usize {
+        let mut completed = 0;
+        for index in 0..self.flows.len() {
+            if self.pathless_since.is_some() {
+                self.flows[index].want_refresh();
+            }
+            if let Err(end) = self.flows[index].on_tick(now) {
+                completed += self.lose(index, end, sink);
+                continue;
+            }
+            completed += self.end_late_queued(index, now, sink);
+        }
+        if self
+            .pathless_since
+            .is_some_and(|since| now.saturating_duration_since(since) >= self.options.path_timeout)
+        {
+            completed += self.core.end_stranded(LostReason::NoPath, now, sink);
+        }
+        completed
+    }
+
+    /// Ends what waits for a flow's window for longer than an operation may take.
+    fn end_late_queued(&mut self, index: usize, now: Instant, sink: &mut dyn Sink) -> usize {
+        let core = &mut self.core;
+        let mut completed = 0;
+        let late = |core: &Core, part: &Part| {
+            now.saturating_duration_since(core.issued(*part)) >= core.op_timeout
+        };
+        let queue = &mut self.flows[index].queue;
+        while let Some(part) = queue.pop_front_if(|part| late(core, part)) {
+            completed += core.end_queued(part, index, LostReason::Timeout, now, sink);
+        }
+        completed
+    }
+
+    fn check(&self, op: &Op, data: Option<&Payload>) -> Result<(), &'static str> {
+        let block = self.core.block_bytes - 1;
+        if op.kind == OpKind::Flush {
+            return if op.len == 0 { Ok(()) } else { Err("a flush has no length") };
+        }
+        if op.len == 0 || op.len & block != 0 || op.offset & u64::from(block) != 0 {
+            return Err("offset and length must be multiples of the block size");
+        }
+        match op.offset.checked_add(u64::from(op.len)) {
+            Some(end) if end <= self.capacity_bytes => {}
+            _ => return Err("it ends beyond the capacity"),
+        }
+        match (op.kind, data) {
+            (OpKind::Write, Some(data)) if data.len() == op.len as usize => Ok(()),
+            (OpKind::Write, _) => Err("a write needs a payload of exactly its length"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Most bytes of one command.
+fn max_part(facts: &Facts) -> u32 {
+    let limit = match facts.max_transfer_blocks {
+        0 => MAX_PART,
+        blocks => blocks.saturating_mul(facts.block_bytes).min(MAX_PART),
+    };
+    limit.max(facts.block_bytes)
+}
+
+/// Why a link ended, as an error of its peer.
+pub(super) fn link_error(peer: String, end: Option<&LinkEnd>) -> Error {
+    match end {
+        None => Error::Timeout { peer, what: "connect and login" },
+        Some(LinkEnd::Connect(error)) => {
+            Error::Connect { peer, source: std::io::Error::new(error.kind(), error.to_string()) }
+        }
+        Some(LinkEnd::Login(LoginFailure::Authentication(reason))) => {
+            Error::Authentication { peer, reason: reason.clone() }
+        }
+        Some(LinkEnd::Login(LoginFailure::Refused { reason, .. })) => {
+            Error::Refused { peer, reason: reason.clone() }
+        }
+        Some(
+            LinkEnd::Login(LoginFailure::Protocol(reason))
+            | LinkEnd::Close(Close::Protocol(reason)),
+        ) => Error::Protocol { peer, reason: reason.clone() },
+        Some(LinkEnd::Login(LoginFailure::Moved(to))) => {
+            Error::Refused { peer, reason: format!("the target keeps moving, last to {to}") }
+        }
+        Some(LinkEnd::Close(Close::Idle)) => Error::Timeout { peer, what: "connect and login" },
+        Some(LinkEnd::Close(close)) => {
+            Error::Lost { peer, source: std::io::Error::other(close.to_string()) }
+        }
+    }
+}
+
+impl Datastore for Unit {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.core.block_bytes
+    }
+
+    fn identity(&self) -> &str {
+        &self.facts.serial
+    }
+
+    fn can_submit(&self) -> bool {
+        self.core.len() < self.options.queue_depth as usize
+    }
+
+    fn submit(&mut self, op: &Op, data: Option<Payload>) -> Result<(), Error> {
+        if !self.can_submit() {
+            return Err(Error::Full);
+        }
+        self.check(op, data.as_ref()).map_err(|reason| Error::Operation {
+            offset: op.offset,
+            len: op.len,
+            reason,
+        })?;
+        let issued = *self.submit_clock.get_or_insert_with(Instant::now);
+        let slot = self.core.insert(op, data, issued);
+        for part in self.core.parts(slot, op.len) {
+            self.dispatch(part);
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Option<Duration>, sink: &mut dyn Sink) -> Result<usize, Error> {
+        self.turn(wait, sink)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.core.len()
+    }
+
+    fn flows(&self) -> Vec<FlowCounters> {
+        let mut all = self.core.counters.clone();
+        for (index, (counters, flow)) in all.iter_mut().zip(&self.flows).enumerate() {
+            let link = flow.link.as_ref();
+            let local = link.and_then(super::link::Link::local);
+            let portal = flow.portal();
+            counters.name = match local {
+                Some(local) => format!("{local} -> {portal} #{index}"),
+                None => format!("-> {portal} #{index}"),
+            };
+            let info = flow.info();
+            counters.peer = Some(link.map_or(portal, |link| link.peer));
+            counters.state = flow.state();
+            counters.in_flight = self.core.selector.in_flight(index);
+            counters.path_switches = self.core.selector.switches(index);
+            counters.retransmits = info.retransmits;
+            counters.rtt_us = info.rtt_us;
+            counters.reconnects = flow.ups.saturating_sub(1);
+            counters.last_end = flow.last_end.as_ref().map(ToString::to_string);
+        }
+        all
+    }
+
+    fn close(&mut self, sink: &mut dyn Sink) {
+        let now = Instant::now();
+        for flow in &mut self.flows {
+            flow.log_out(now);
+        }
+        while self.flows.iter().any(|flow| flow.link.is_some()) && now.elapsed() < LOGOUT_WAIT {
+            if self.turn(Some(Duration::from_millis(20)), sink).is_err() {
+                break;
+            }
+        }
+        for index in 0..self.flows.len() {
+            self.lose(index, LinkEnd::Close(Close::Finished), sink);
+        }
+        self.core.end_waiting(LostReason::Closed, Instant::now(), sink);
+        debug_assert_eq!(self.core.len(), 0, "every operation has ended");
+        debug_assert!(self.flows().iter().all(|flow| flow.state != FlowState::Up));
+    }
+}
