@@ -1,0 +1,572 @@
+//! The login phase (RFC 7143 section 6.3): who is there, may it come in, on which terms.
+//!
+//! One [`Login`] per connection until the full feature phase. Every refusal is answered with the status of
+//! section 11.13.5 and closes the connection. Time, number of requests and length of text are bounded.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plimsoll_fabric::{Close, Io, Remote};
+use plimsoll_target_scsi::{Initiator, Notice};
+use plimsoll_wire::iscsi::chap::Verifier;
+use plimsoll_wire::iscsi::frame::append;
+use plimsoll_wire::iscsi::negotiate::Negotiator;
+use plimsoll_wire::iscsi::pdu::{LoginRequest, LoginResponse, LoginStatus, Sequence, Stage};
+use plimsoll_wire::iscsi::text::{self, Assembler, Chunks};
+use plimsoll_wire::iscsi::{Digests, Opcode, Pdu, name};
+
+use crate::access::{self, Verdict};
+use crate::connection::{Event, Pending, broken};
+use crate::registry::{Refusal, SessionName};
+use crate::server::{Shared, Target};
+use crate::session::{Peer, Session};
+
+/// Largest data segment before anything is negotiated (section 13.12).
+const LOGIN_SEGMENT_BYTES: usize = 8192;
+/// A login that takes more requests than this is not going to end. CHAP, two stages and long text need ten.
+const REQUESTS_MAX: u32 = 32;
+/// How long a login waits for the older session of the same name to be gone.
+const REINSTATEMENT_WAIT: Duration = Duration::from_secs(5);
+
+/// What became of a login request.
+pub(crate) enum Step {
+    /// It goes on.
+    Continue,
+    /// The full feature phase begins.
+    Full(Box<Session>),
+}
+
+/// How far the initiator has proved who it is.
+enum Proof {
+    /// Nothing is asked for.
+    NotNeeded,
+    /// CHAP is asked for and has not begun.
+    Needed(Verifier),
+    /// CHAP is going on or has succeeded.
+    Chap(Verifier),
+}
+
+impl Proof {
+    fn is_given(&self) -> bool {
+        match self {
+            Self::NotNeeded => true,
+            Self::Needed(_) => false,
+            Self::Chap(verifier) => verifier.user().is_some(),
+        }
+    }
+}
+
+/// The last request of a login that waits for an older session to be gone.
+struct Waiting {
+    request: LoginRequest,
+    answer: Vec<u8>,
+}
+
+/// A login in progress.
+pub(crate) struct Login {
+    shared: Arc<Shared>,
+    group: u16,
+    peer: SocketAddr,
+    local: SocketAddr,
+    remote: Remote<Event>,
+    pending: Option<Pending>,
+    requests: u32,
+    /// The first request: later ones must agree with it.
+    first: Option<LoginRequest>,
+    stage: Stage,
+    assembler: Assembler,
+    chunks: Chunks,
+    identified: bool,
+    initiator: String,
+    /// `None` in a discovery session.
+    target: Option<Arc<Target>>,
+    proof: Proof,
+    negotiator: Negotiator,
+    declared: bool,
+    stat_sn: u32,
+    waiting: Option<Waiting>,
+}
+
+/// A refusal: the status to answer with, and what to log.
+struct Refused(LoginStatus, String);
+
+fn refuse<T>(status: LoginStatus, why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused(status, why.into()))
+}
+
+impl Login {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        group: u16,
+        peer: SocketAddr,
+        local: SocketAddr,
+        remote: Remote<Event>,
+    ) -> Self {
+        let negotiator = Negotiator::new(shared.settings.wishes.clone());
+        Self {
+            pending: Some(Pending(Arc::clone(&shared))),
+            shared,
+            group,
+            peer,
+            local,
+            remote,
+            requests: 0,
+            first: None,
+            stage: Stage::Security,
+            assembler: Assembler::default(),
+            chunks: Chunks::default(),
+            identified: false,
+            initiator: String::new(),
+            target: None,
+            proof: Proof::NotNeeded,
+            negotiator,
+            declared: false,
+            stat_sn: 0,
+            waiting: None,
+        }
+    }
+
+    /// Login PDUs carry no digests.
+    pub(crate) fn framing() -> (Digests, usize) {
+        (Digests::default(), LOGIN_SEGMENT_BYTES)
+    }
+
+    pub(crate) fn wants_input(&self) -> bool {
+        self.waiting.is_none()
+    }
+
+    pub(crate) fn on_event(&mut self, event: Event, io: &mut Io<'_>) -> Result<Step, Close> {
+        match event {
+            Event::Opened => {
+                *io.deadline = Some(io.now + self.shared.settings.login_timeout);
+                Ok(Step::Continue)
+            }
+            Event::Proceed => match self.waiting.take() {
+                Some(Waiting { request, answer }) => self.enter(request, answer, io),
+                None => Ok(Step::Continue),
+            },
+            Event::Displaced | Event::Drop => Err(Close::Finished),
+            _ => Ok(Step::Continue),
+        }
+    }
+
+    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+        match self.waiting.take() {
+            Some(Waiting { request, .. }) => {
+                let why = "the older session of that name does not end";
+                self.answer_refusal(
+                    &request,
+                    Refused(LoginStatus::SERVICE_UNAVAILABLE, why.into()),
+                    io,
+                )
+            }
+            None => Err(Close::Idle),
+        }
+    }
+
+    pub(crate) fn on_frame(&mut self, frame: &[u8], io: &mut Io<'_>) -> Result<Step, Close> {
+        let pdu = Pdu::split(frame, Digests::default()).map_err(|error| broken(&error))?;
+        if Opcode::of(pdu.bhs) != Some(Opcode::LoginRequest) {
+            let what = format!("PDU {:#04x} before the login is complete", pdu.bhs[0] & 0x3f);
+            return Err(Close::Protocol(what));
+        }
+        let request = LoginRequest::parse(pdu.bhs);
+        match self.request(&request, pdu.data) {
+            Ok(Outcome::Answer { text, transit }) => {
+                self.send(&request, text, transit, io);
+                Ok(Step::Continue)
+            }
+            Ok(Outcome::Enter(text)) => self.enter(request, text, io),
+            Err(refused) => self.answer_refusal(&request, refused, io).map(|()| Step::Continue),
+        }
+    }
+
+    /// Takes one request and says what to answer.
+    fn request(&mut self, request: &LoginRequest, data: &[u8]) -> Result<Outcome, Refused> {
+        self.check_header(request)?;
+        if self.chunks.has_more() {
+            return Ok(Outcome::Answer { text: Vec::new(), transit: false });
+        }
+        let whole = self.assembler.push(data, request.more);
+        let whole =
+            whole.or_else(|error| refuse(LoginStatus::INITIATOR_ERROR, error.to_string()))?;
+        let Some(whole) = whole else {
+            return Ok(Outcome::Answer { text: Vec::new(), transit: false });
+        };
+        let pairs: Result<Vec<_>, _> = text::pairs(&whole).collect();
+        let pairs =
+            pairs.or_else(|error| refuse(LoginStatus::INITIATOR_ERROR, error.to_string()))?;
+        let mut answer = Vec::new();
+        if !self.identified {
+            self.identify(&pairs, request, &mut answer)?;
+        }
+        self.keys(&pairs, &mut answer)?;
+        if self.stage == Stage::Operational && !self.declared {
+            self.declared = true;
+            let (key, value) = self.negotiator.declaration();
+            text::append(&mut answer, key, &value);
+        }
+        let mut transit = request.transit;
+        if self.stage == Stage::Security && !self.proof.is_given() {
+            if transit && matches!(self.proof, Proof::Needed(_)) {
+                return refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP is required");
+            }
+            transit = false;
+        }
+        if transit && answer.len() > LOGIN_SEGMENT_BYTES {
+            transit = false; // the initiator asks again after the last piece
+        }
+        if transit {
+            self.stage = request.next_stage;
+            if request.next_stage == Stage::FullFeature {
+                return Ok(Outcome::Enter(answer));
+            }
+        }
+        Ok(Outcome::Answer { text: answer, transit })
+    }
+
+    fn check_header(&mut self, request: &LoginRequest) -> Result<(), Refused> {
+        self.requests += 1;
+        if self.requests > REQUESTS_MAX {
+            return refuse(LoginStatus::INITIATOR_ERROR, "the login does not come to an end");
+        }
+        if request.version_min > 0 {
+            return refuse(LoginStatus::UNSUPPORTED_VERSION, "version 0 is the only one");
+        }
+        let stage_is_legal = matches!(request.stage, Stage::Security | Stage::Operational);
+        let next_is_legal = !request.transit
+            || (request.next_stage > request.stage && request.next_stage != Stage::Reserved);
+        if !stage_is_legal || !next_is_legal || (request.transit && request.more) {
+            return refuse(LoginStatus::INITIATOR_ERROR, "stages do not follow each other");
+        }
+        match &self.first {
+            None => {
+                self.first = Some(*request);
+                self.stage = request.stage;
+                // Section 11.13.4: the first StatSN is free to choose; the peer's own guess suits all.
+                self.stat_sn = request.exp_stat_sn;
+            }
+            Some(first) => {
+                let same = first.isid == request.isid
+                    && first.itt == request.itt
+                    && first.cid == request.cid
+                    && first.tsih == request.tsih;
+                if !same || request.stage != self.stage {
+                    return refuse(LoginStatus::INITIATOR_ERROR, "requests of one login differ");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the first request (section 6.3.1): whose session, with which target.
+    fn identify(
+        &mut self,
+        pairs: &[(&str, &str)],
+        request: &LoginRequest,
+        answer: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let find = |key: &str| pairs.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+        let Some(initiator) = find("InitiatorName") else {
+            return refuse(LoginStatus::MISSING_PARAMETER, "InitiatorName is missing");
+        };
+        if !name::is_valid(initiator) {
+            return refuse(LoginStatus::INITIATOR_ERROR, "InitiatorName is not an iSCSI name");
+        }
+        initiator.clone_into(&mut self.initiator);
+        let address = self.peer.ip();
+        let verdict = match find("SessionType").unwrap_or("Normal") {
+            "Discovery" => {
+                self.negotiator.set_discovery();
+                let chap = self.shared.settings.discovery_chap.clone();
+                chap.map_or(Verdict::Open, Verdict::Chap)
+            }
+            "Normal" => {
+                let Some(wanted) = find("TargetName") else {
+                    return refuse(LoginStatus::MISSING_PARAMETER, "TargetName is missing");
+                };
+                let Some(target) = self.shared.target(wanted) else {
+                    return refuse(
+                        LoginStatus::NOT_FOUND,
+                        format!("there is no target {wanted:?}"),
+                    );
+                };
+                let verdict = access::judge(&target.settings.access, initiator, address);
+                if let Some(alias) = &target.settings.alias {
+                    text::append(answer, "TargetAlias", alias);
+                }
+                // Section 13.9: told in the first response of a session with a target.
+                text::append(answer, "TargetPortalGroupTag", &self.group.to_string());
+                self.target = Some(target);
+                verdict
+            }
+            _ => return refuse(LoginStatus::SESSION_TYPE_NOT_SUPPORTED, "unknown SessionType"),
+        };
+        match verdict {
+            Verdict::Forbidden => {
+                return refuse(LoginStatus::FORBIDDEN, "no access rule matches");
+            }
+            Verdict::Open => {}
+            Verdict::Chap(chap) => {
+                if request.stage != Stage::Security {
+                    return refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP is required");
+                }
+                self.proof = Proof::Needed(Verifier::new(chap.users, chap.mutual));
+            }
+        }
+        if request.tsih != 0 {
+            // Section 6.3.3: one connection per session, so there is none to be added.
+            let known = self.shared.registry.contains(&self.session_name(request), request.tsih);
+            return if known {
+                refuse(LoginStatus::TOO_MANY_CONNECTIONS, "MaxConnections is 1")
+            } else {
+                refuse(LoginStatus::SESSION_DOES_NOT_EXIST, "unknown TSIH")
+            };
+        }
+        self.identified = true;
+        Ok(())
+    }
+
+    fn session_name(&self, request: &LoginRequest) -> SessionName {
+        SessionName {
+            initiator: self.initiator.clone(),
+            isid: request.isid,
+            target: self.target.as_ref().map(|target| target.settings.name.clone()),
+            group: self.group,
+        }
+    }
+
+    /// Everything but the names.
+    fn keys(&mut self, pairs: &[(&str, &str)], answer: &mut Vec<u8>) -> Result<(), Refused> {
+        for (key, value) in pairs {
+            match *key {
+                "InitiatorName" if *value != self.initiator => {
+                    return refuse(LoginStatus::INITIATOR_ERROR, "InitiatorName changes");
+                }
+                "InitiatorName" | "TargetName" | "SessionType" | "InitiatorAlias" => {}
+                "AuthMethod" => {
+                    let method = self.method(value)?;
+                    text::append(answer, "AuthMethod", method);
+                }
+                key if key.starts_with("CHAP_") => {} // together, below
+                key => {
+                    let reply = self.negotiator.receive(key, value);
+                    let reply = reply
+                        .or_else(|error| refuse(LoginStatus::INITIATOR_ERROR, error.to_string()))?;
+                    if let Some(reply) = reply {
+                        text::append(answer, key, &reply);
+                    }
+                }
+            }
+        }
+        let chap: Vec<_> =
+            pairs.iter().filter(|(key, _)| key.starts_with("CHAP_")).copied().collect();
+        if chap.is_empty() {
+            return Ok(());
+        }
+        let Proof::Chap(verifier) = &mut self.proof else {
+            return refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP keys without AuthMethod");
+        };
+        let mut sound = true;
+        let reply = verifier.receive(&chap, &mut |bytes| sound &= getrandom::fill(bytes).is_ok());
+        if !sound {
+            return refuse(LoginStatus::TARGET_ERROR, "the system has no randomness to give");
+        }
+        let reply =
+            reply.or_else(|error| refuse(LoginStatus::AUTHENTICATION_FAILED, error.to_string()))?;
+        for (key, value) in reply {
+            text::append(answer, key, &value);
+        }
+        Ok(())
+    }
+
+    /// Chooses from the initiator's list of methods (section 12.1).
+    fn method(&mut self, offered: &str) -> Result<&'static str, Refused> {
+        let offers = |method: &str| offered.split(',').any(|one| one == method);
+        match std::mem::replace(&mut self.proof, Proof::NotNeeded) {
+            Proof::NotNeeded if offers("None") => Ok("None"),
+            Proof::NotNeeded => {
+                refuse(LoginStatus::AUTHENTICATION_FAILED, "no credentials are configured")
+            }
+            Proof::Needed(verifier) if offers("CHAP") => {
+                self.proof = Proof::Chap(verifier);
+                Ok("CHAP")
+            }
+            Proof::Needed(_) => refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP is required"),
+            Proof::Chap(_) => refuse(LoginStatus::INITIATOR_ERROR, "AuthMethod comes twice"),
+        }
+    }
+
+    /// The last step: the session enters the list, the nexus is opened, the initiator is told.
+    fn enter(
+        &mut self,
+        request: LoginRequest,
+        answer: Vec<u8>,
+        io: &mut Io<'_>,
+    ) -> Result<Step, Close> {
+        match self.open(&request, io) {
+            Ok((session, tsih)) => {
+                let mut response = self.response(&request, true);
+                response.tsih = tsih;
+                self.put(response, &answer, io);
+                Ok(Step::Full(session))
+            }
+            Err(None) => {
+                *io.deadline = Some(io.now + REINSTATEMENT_WAIT);
+                self.waiting = Some(Waiting { request, answer });
+                Ok(Step::Continue)
+            }
+            Err(Some(refused)) => {
+                self.answer_refusal(&request, refused, io).map(|()| Step::Continue)
+            }
+        }
+    }
+
+    /// `Err(None)`: an older session of that name has to be gone first.
+    fn open(
+        &mut self,
+        request: &LoginRequest,
+        io: &Io<'_>,
+    ) -> Result<(Box<Session>, u16), Option<Refused>> {
+        let parameters = self
+            .negotiator
+            .finish()
+            .map_err(|error| Some(Refused(LoginStatus::INITIATOR_ERROR, error.to_string())))?;
+        let settings = &self.shared.settings;
+        let name = self.session_name(request);
+        let entered = self.shared.registry.enter(
+            &name,
+            self.peer,
+            &self.remote,
+            settings.sessions,
+            settings.sessions_per_initiator,
+        );
+        let registered = match entered {
+            Ok(registered) => registered,
+            Err(Refusal::Wait) => return Err(None),
+            Err(Refusal::Full) => {
+                let why = "the limit of sessions is reached".to_owned();
+                return Err(Some(Refused(LoginStatus::OUT_OF_RESOURCES, why)));
+            }
+        };
+        let nexus = match &self.target {
+            None => None,
+            Some(target) => {
+                let initiator = Initiator {
+                    name: self.initiator.clone(),
+                    isid: request.isid.0,
+                    address: self.peer.ip(),
+                };
+                let remote = self.remote.clone();
+                let notify = Box::new(move |notice: Notice| remote.post(Event::Notice(notice)));
+                let Some(nexus) = target.device.login(initiator, self.group, notify) else {
+                    let why = format!("the target has no port in portal group {}", self.group);
+                    return Err(Some(Refused(LoginStatus::TARGET_ERROR, why)));
+                };
+                Some(nexus)
+            }
+        };
+        self.negotiator.enter_full_feature();
+        let tsih = registered.tsih;
+        let peer = Peer {
+            initiator: std::mem::take(&mut self.initiator),
+            target: self.target.as_ref().map(|target| target.settings.name.clone()),
+            address: self.peer,
+            local: self.local,
+            cid: request.cid,
+        };
+        self.pending = None; // no longer a login
+        tracing::info!(
+            peer = %self.peer,
+            initiator = peer.initiator,
+            target = peer.target.as_deref().unwrap_or("(discovery)"),
+            tsih,
+            "session opened"
+        );
+        let session = Session::new(
+            Arc::clone(&self.shared),
+            self.remote.clone(),
+            peer,
+            nexus,
+            (self.negotiator.clone(), parameters),
+            // The last login response takes the present StatSN.
+            Sequence {
+                stat_sn: self.stat_sn.wrapping_add(1),
+                exp_cmd_sn: request.cmd_sn,
+                max_cmd_sn: self.max_cmd_sn(request),
+            },
+            registered,
+            io.now,
+        );
+        Ok((Box::new(session), tsih))
+    }
+
+    fn max_cmd_sn(&self, request: &LoginRequest) -> u32 {
+        let window = u32::from(self.shared.settings.commands_per_session.max(1));
+        request.cmd_sn.wrapping_add(window - 1)
+    }
+
+    fn response(&mut self, request: &LoginRequest, transit: bool) -> LoginResponse {
+        let stat_sn = self.stat_sn;
+        self.stat_sn = stat_sn.wrapping_add(1);
+        LoginResponse {
+            transit,
+            more: false,
+            stage: request.stage,
+            next_stage: request.next_stage,
+            version_max: 0,
+            version_active: 0,
+            data_len: 0,
+            isid: request.isid,
+            tsih: request.tsih,
+            itt: request.itt,
+            sequence: Sequence {
+                stat_sn,
+                exp_cmd_sn: request.cmd_sn,
+                max_cmd_sn: self.max_cmd_sn(request),
+            },
+            status: LoginStatus::SUCCESS,
+        }
+    }
+
+    fn send(&mut self, request: &LoginRequest, text: Vec<u8>, transit: bool, io: &mut Io<'_>) {
+        if !text.is_empty() {
+            self.chunks = Chunks::new(text);
+        }
+        let (piece, more) = self.chunks.next(LOGIN_SEGMENT_BYTES);
+        let piece = piece.to_vec();
+        let mut response = self.response(request, transit && !more);
+        response.more = more;
+        self.put(response, &piece, io);
+    }
+
+    fn put(&self, mut response: LoginResponse, text: &[u8], io: &mut Io<'_>) {
+        response.data_len = text.len() as u32;
+        io.send.append(|out| append(out, &response.build(), &[], text, Digests::default()));
+    }
+
+    fn answer_refusal(
+        &mut self,
+        request: &LoginRequest,
+        refused: Refused,
+        io: &mut Io<'_>,
+    ) -> Result<(), Close> {
+        let Refused(status, why) = refused;
+        tracing::warn!(peer = %self.peer, initiator = self.initiator, %status, why, "login refused");
+        let mut response = self.response(request, false);
+        response.status = status;
+        self.put(response, &[], io);
+        Err(Close::Finished)
+    }
+}
+
+/// What a request leads to.
+enum Outcome {
+    Answer {
+        text: Vec<u8>,
+        transit: bool,
+    },
+    /// The full feature phase, if the session can be opened; with the text of the last response.
+    Enter(Vec<u8>),
+}

@@ -1,0 +1,298 @@
+//! SCSI commands: what the device server plans is carried out here (RFC 7143 section 11.3).
+//!
+//! READ leaves from the store's memory, WRITE lands in it from the receive buffer; neither allocates when the
+//! limiter lets it pass and its data is at hand.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use plimsoll_fabric::{Close, Io, Payload};
+use plimsoll_storage::{Admission, Direction, Ready, StoreError};
+use plimsoll_target_scsi::{Completion, Job, LogicalUnit, Plan};
+use plimsoll_wire::iscsi::Pdu;
+use plimsoll_wire::iscsi::ahs::{self, Ahs};
+use plimsoll_wire::iscsi::pdu::{RejectReason, Residual, ScsiCommand};
+use plimsoll_wire::scsi::{Additional, Sense, SenseKey, Status};
+
+use super::memory::Charge;
+use super::reply::Expected;
+use super::tasks::{Tag, Task, Work};
+use super::{IMMEDIATE_TASKS, Session};
+use crate::connection::Event;
+
+/// Sense of a command whose data phase went wrong (section 11.4.7.2).
+pub(super) fn aborted(additional: Additional) -> Completion {
+    Completion::check(&Sense::new(SenseKey::AbortedCommand, additional), false)
+}
+
+impl Session {
+    #[inline]
+    pub(super) fn scsi_command(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
+        let mut command = ScsiCommand::parse(pdu.bhs);
+        command.is_final |= !command.write; // without data-out nothing can follow
+        self.stats.commands += 1;
+        if !self.tasks.is_empty() {
+            if self.tasks.find(|task| task.itt == command.itt).is_some() {
+                self.reject(io.send, RejectReason::TaskInProgress, pdu.bhs);
+                return Ok(());
+            }
+            if self.tasks.len() >= self.window as usize + IMMEDIATE_TASKS {
+                self.reject(io.send, RejectReason::ImmediateCommandReject, pdu.bhs);
+                return Ok(());
+            }
+        }
+        let mut expected = Expected {
+            read: if command.read { command.expected_len } else { 0 },
+            write: if command.write { command.expected_len } else { 0 },
+            wants: 0,
+        };
+        if command.read && command.write {
+            expected.read = bidirectional_read_length(pdu.ahs);
+        }
+        // Its presence is checked by `dispatch`.
+        let Some(nexus) = &mut self.nexus else { return Ok(()) };
+        let plan = nexus.begin(command.lun, &command.cdb, expected.write as usize);
+        match plan {
+            Plan::Read { offset, len } => self.read(&command, expected, offset, len, io),
+            plan => self.out_or_done(&command, expected, plan, pdu.data, io),
+        }
+        Ok(())
+    }
+
+    /// A READ: now, or when the limiter lets it pass.
+    #[inline]
+    fn read(
+        &mut self,
+        command: &ScsiCommand,
+        expected: Expected,
+        offset: u64,
+        len: usize,
+        io: &mut Io<'_>,
+    ) {
+        // `wants` is what the READ has to move, for the residual.
+        let expected = Expected { wants: len as u32, ..expected };
+        let total = expected.read.min(expected.wants);
+        let residual = read_residual(expected);
+        let Some(unit) = self.nexus.as_ref().and_then(|nexus| nexus.unit(command.lun)) else {
+            return self.read_failed(command.itt, expected, gone(), io);
+        };
+        let admission = unit.volume().admit(self.host, &self.flow, Direction::Read, total, io.now);
+        let payloads = &mut self.payloads;
+        payloads.clear();
+        match admission {
+            Admission::Now => {
+                let ready = unit
+                    .store()
+                    .read(offset, total as usize, &mut |payload| payloads.push(payload));
+                match ready {
+                    Ok(Ready::Now) => self.send_read(io.send, command.itt, total, residual),
+                    Ok(Ready::Blocking) => {
+                        let unit = Arc::clone(unit);
+                        let work = Work::Running { aborted: false, r2t_sn: 0, _charge: None };
+                        let tag = self.insert(command, expected, work);
+                        self.read_cold(tag, &unit, offset, total, io);
+                    }
+                    Err(error) => {
+                        let completion = unit.read_failed(&error);
+                        self.read_failed(command.itt, expected, completion, io);
+                    }
+                }
+            }
+            Admission::At(at) => {
+                let work = Work::Read { unit: Arc::clone(unit), offset, len: total };
+                let tag = self.insert(command, expected, work);
+                self.parked.push(Reverse((at, tag)));
+            }
+        }
+    }
+
+    /// A read whose time has come.
+    pub(super) fn read_admitted(&mut self, tag: Tag, io: &mut Io<'_>) {
+        let Some(task) = self.tasks.get_mut(tag) else { return };
+        let work = Work::Running { aborted: false, r2t_sn: 0, _charge: None };
+        let Work::Read { unit, offset, len } = std::mem::replace(&mut task.work, work) else {
+            return;
+        };
+        let (itt, expected) = (task.itt, task.expected);
+        let payloads = &mut self.payloads;
+        payloads.clear();
+        match unit.store().read(offset, len as usize, &mut |payload| payloads.push(payload)) {
+            Ok(Ready::Now) => {
+                self.tasks.remove(tag);
+                self.send_read(io.send, itt, len, read_residual(expected));
+            }
+            Ok(Ready::Blocking) => self.read_cold(tag, &unit, offset, len, io),
+            Err(error) => {
+                self.tasks.remove(tag);
+                self.read_failed(itt, expected, unit.read_failed(&error), io);
+            }
+        }
+    }
+
+    /// Reads in the pool of blocking threads what is not in memory.
+    fn read_cold(
+        &mut self,
+        tag: Tag,
+        unit: &Arc<LogicalUnit>,
+        offset: u64,
+        len: u32,
+        io: &mut Io<'_>,
+    ) {
+        let charge = self.charge(len as usize);
+        let remote = self.remote.clone();
+        let held = Arc::clone(unit);
+        let started = charge.is_some()
+            && self
+                .shared
+                .blocking
+                .run(move || {
+                    let mut buffer = vec![0; len as usize];
+                    let result = held.store().read_blocking(offset, &mut buffer);
+                    remote.post(Event::Read(tag, result.map(|()| buffer)));
+                })
+                .is_ok();
+        let Some(task) = self.tasks.get_mut(tag) else { return };
+        if started {
+            task.work = Work::Running { aborted: false, r2t_sn: 0, _charge: charge };
+        } else {
+            let (itt, expected) = (task.itt, task.expected);
+            self.tasks.remove(tag);
+            self.read_failed(itt, expected, Completion::status(Status::Busy), io);
+        }
+    }
+
+    pub(super) fn cold_read_done(
+        &mut self,
+        tag: Tag,
+        result: Result<Vec<u8>, StoreError>,
+        io: &mut Io<'_>,
+    ) {
+        let Some(task) = self.finish_running(tag, io) else { return };
+        match result {
+            Ok(data) => {
+                let total = data.len() as u32;
+                self.payloads.clear();
+                self.payloads.push(Payload::from_vec(data));
+                self.send_read(io.send, task.itt, total, read_residual(task.expected));
+            }
+            Err(error) => {
+                let unit = self.nexus.as_ref().and_then(|nexus| nexus.unit(task.lun));
+                let completion = unit.map_or_else(gone, |unit| unit.read_failed(&error));
+                self.read_failed(task.itt, task.expected, completion, io);
+            }
+        }
+    }
+
+    /// A READ that ends without data.
+    fn read_failed(
+        &mut self,
+        itt: u32,
+        expected: Expected,
+        completion: Completion,
+        io: &mut Io<'_>,
+    ) {
+        self.complete(io.send, itt, Expected { wants: 0, ..expected }, completion, 0);
+    }
+
+    /// Runs a job here, or in the pool when it may block.
+    pub(super) fn run_job(
+        &mut self,
+        place: Place,
+        job: Box<Job>,
+        data: Vec<u8>,
+        blocking: bool,
+        charge: Option<Charge>,
+        io: &mut Io<'_>,
+    ) {
+        let Place { itt, expected, r2t_sn, tag } = place;
+        if !blocking {
+            if let Some(tag) = tag {
+                self.tasks.remove(tag);
+            }
+            return self.complete(io.send, itt, expected, job.run(&data), r2t_sn);
+        }
+        let Some(tag) = tag else { return };
+        let remote = self.remote.clone();
+        let queued = self
+            .shared
+            .blocking
+            .run(move || remote.post(Event::Completed(tag, job.run(&data))))
+            .is_ok();
+        self.running_or_busy(tag, queued, r2t_sn, charge, io);
+    }
+
+    /// Marks a task as running in the pool, or ends it with BUSY when the pool would not take it.
+    pub(super) fn running_or_busy(
+        &mut self,
+        tag: Tag,
+        queued: bool,
+        r2t_sn: u32,
+        charge: Option<Charge>,
+        io: &mut Io<'_>,
+    ) {
+        if queued {
+            if let Some(task) = self.tasks.get_mut(tag) {
+                task.work = Work::Running { aborted: false, r2t_sn, _charge: charge };
+            }
+        } else if let Some(task) = self.tasks.remove(tag) {
+            let busy = Completion::status(Status::Busy);
+            self.complete(io.send, task.itt, task.expected, busy, r2t_sn);
+        }
+    }
+
+    /// A command in the pool has ended.
+    pub(super) fn completed(&mut self, tag: Tag, completion: Completion, io: &mut Io<'_>) {
+        if let Some(task) = self.finish_running(tag, io) {
+            let Work::Running { r2t_sn, .. } = task.work else { return };
+            self.complete(io.send, task.itt, task.expected, completion, r2t_sn);
+        }
+    }
+
+    /// Takes a task that ran in the pool; `None` when it was aborted meanwhile.
+    fn finish_running(&mut self, tag: Tag, io: &mut Io<'_>) -> Option<Task> {
+        let task = self.tasks.remove(tag)?;
+        if matches!(task.work, Work::Running { aborted: true, .. }) {
+            self.aborted_task_ended(tag, io);
+            return None;
+        }
+        Some(task)
+    }
+
+    pub(super) fn insert(&mut self, command: &ScsiCommand, expected: Expected, work: Work) -> Tag {
+        self.tasks.insert(Task { itt: command.itt, lun: command.lun, expected, work })
+    }
+
+    /// Charges memory that a command is going to hold.
+    pub(super) fn charge(&self, bytes: usize) -> Option<Charge> {
+        let limit = self.shared.settings.memory_bytes;
+        Charge::take(&self.shared.memory, &self.memory, limit, bytes)
+    }
+}
+
+/// Where the answer of a job goes.
+pub(super) struct Place {
+    pub itt: u32,
+    pub expected: Expected,
+    pub r2t_sn: u32,
+    /// The task, if it has one; a job that blocks must have one.
+    pub tag: Option<Tag>,
+}
+
+/// The unit has gone between planning and moving.
+pub(super) fn gone() -> Completion {
+    Completion::check(&Sense::illegal(Additional::LOGICAL_UNIT_NOT_SUPPORTED), false)
+}
+
+/// What a READ moves against what the initiator expects.
+fn read_residual(expected: Expected) -> Residual {
+    Residual::between(expected.read.into(), expected.wants.into())
+}
+
+fn bidirectional_read_length(area: &[u8]) -> u32 {
+    ahs::iter(area)
+        .find_map(|segment| match segment {
+            Ok(Ahs::BidirectionalReadLength(bytes)) => Some(bytes),
+            _ => None,
+        })
+        .unwrap_or(0)
+}
