@@ -15,7 +15,13 @@ macro_rules! again {
 }
 
 fn typed(bhs: &Bhs) {
-    match Opcode::of(bhs) {
+    let opcode = Opcode::of(bhs);
+    let mut bhs = *bhs;
+    if matches!(opcode, Some(Opcode::LoginRequest | Opcode::LoginResponse)) && bhs[1] & 0x80 == 0 {
+        bhs[1] &= !3; // NSG is reserved unless T is set
+    }
+    let bhs = &bhs;
+    match opcode {
         Some(Opcode::NopOut) => again!(pdu::NopOut, bhs),
         Some(Opcode::ScsiCommand) => again!(pdu::ScsiCommand, bhs),
         Some(Opcode::TaskRequest) => again!(pdu::TaskRequest, bhs),

@@ -13,7 +13,7 @@ static CAP_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 // SAFETY: every call is handed to the system's allocator unchanged, or the process ends.
 unsafe impl GlobalAlloc for Capped {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() > CAP_BYTES.load(Ordering::Relaxed) {
+        if layout.size() > CAP_BYTES.load(Ordering::Relaxed) && !std::thread::panicking() {
             CAP_BYTES.store(usize::MAX, Ordering::Relaxed);
             eprintln!("one allocation of {} bytes", layout.size());
             std::process::abort();
