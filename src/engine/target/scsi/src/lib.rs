@@ -5,17 +5,38 @@
 //! unit's store that the transport moves itself, everything else is a [`Job`] or done at once.
 //! The nexus belongs to the thread of its session: the fast path takes no lock and allocates nothing.
 
+mod absent;
+mod attachment;
+mod blocks;
+mod copy;
 mod device;
+mod gate;
+mod inquire;
 mod job;
+mod mode;
 mod nexus;
+mod opcodes;
+mod persistent;
+mod persistent_saved;
 mod plan;
+mod port_groups;
+mod power;
+mod provisioning;
+mod ranges;
+mod reserve;
+mod reserve_in;
+mod reserve_out;
+mod sanitize;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod testing;
 mod unit;
 
 pub use device::{AccessState, Device, Identity, Port};
 pub use job::Job;
 pub use nexus::{Initiator, Management, ManagementResponse, Nexus, Notice, Notify};
 pub use plan::{Completion, Plan};
-pub use unit::{LogicalUnit, UnitSettings};
+pub use unit::{BLOCK_BYTES, LogicalUnit, UnitSettings};
 
 /// Most data-out that a [`Plan::Collect`] asks for.
 pub const MAX_COLLECT: usize = 16 << 20;

@@ -67,6 +67,11 @@ impl Completion {
         Self { status, sense: Vec::new(), data_in: Vec::new() }
     }
 
+    /// TASK SET FULL: for a transport whose queue has no room.
+    pub const fn task_set_full() -> Self {
+        Self::status(Status::TaskSetFull)
+    }
+
     /// CHECK CONDITION with this sense, in descriptor or in fixed format.
     pub fn check(sense: &Sense, descriptor: bool) -> Self {
         let mut bytes = Vec::new();

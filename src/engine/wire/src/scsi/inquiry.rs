@@ -37,6 +37,8 @@ pub const PERIPHERAL_WELL_KNOWN: u8 = 0x1e;
 pub struct StandardInquiry<'a> {
     /// Qualifier and type in one byte.
     pub peripheral: u8,
+    /// RMB: the medium can be removed.
+    pub removable: bool,
     /// VERSION: 6 for SPC-4, 7 for SPC-5.
     pub version: u8,
     /// TPGS: bit 0 implicit, bit 1 explicit asymmetric access.
@@ -65,6 +67,7 @@ impl<'a> StandardInquiry<'a> {
         out.resize(start + Self::LENGTH, 0);
         let b = &mut out[start..];
         b[0] = self.peripheral;
+        b[1] = u8::from(self.removable) << 7;
         b[2] = self.version;
         // HISUP: hierarchical addressing model of LUNs; response data format 2.
         b[3] = 0x12;
@@ -87,6 +90,7 @@ impl<'a> StandardInquiry<'a> {
         let standards = bytes.get(58..).unwrap_or_default();
         Some(Self {
             peripheral: b[0],
+            removable: b[1] & 0x80 != 0,
             version: b[2],
             tpgs: b[5] >> 4 & 3,
             third_party_copy: b[5] & 8 != 0,
@@ -181,6 +185,7 @@ mod tests {
     fn spc5_6_7_2_standard_data_round_trips() {
         let data = StandardInquiry {
             peripheral: PERIPHERAL_DISK,
+            removable: true,
             version: 6,
             tpgs: 3,
             third_party_copy: true,
@@ -203,7 +208,7 @@ mod tests {
     fn spc5_7_7_1_a_page_knows_its_length_and_survives_truncation() {
         let mut bytes = Vec::new();
         write_vpd(0, vpd::UNIT_SERIAL_NUMBER, &mut bytes, |b| {
-            b.extend_from_slice(b"0123456789abcdef")
+            b.extend_from_slice(b"0123456789abcdef");
         });
         assert_eq!(VpdPage::parse(&bytes).unwrap().serial(), Some("0123456789abcdef"));
         let short = VpdPage::parse(&bytes[..10]).unwrap();
