@@ -30,6 +30,9 @@ pub(crate) struct VolumeRecord {
     pub order: u64,
     pub serial: String,
     pub pool: String,
+    /// Its logical unit number, if it is a block volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lun: Option<u16>,
     /// When its throughput was last raised, in seconds of Unix time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raised_at: Option<u64>,

@@ -48,6 +48,7 @@ pub struct Volume {
     name: String,
     serial: String,
     kind: Kind,
+    lun: Option<u16>,
     space: Arc<Space>,
     store: Arc<BlockStore>,
     folder: Option<PathBuf>,
@@ -64,6 +65,7 @@ pub(crate) struct Parts {
     pub name: String,
     pub serial: String,
     pub kind: Kind,
+    pub lun: Option<u16>,
     pub space: Arc<Space>,
     pub store: BlockStore,
     pub folder: Option<PathBuf>,
@@ -79,6 +81,7 @@ impl Volume {
             name: parts.name,
             serial: parts.serial,
             kind: parts.kind,
+            lun: parts.lun,
             space: parts.space,
             store: Arc::new(parts.store),
             folder: parts.folder,
@@ -100,6 +103,7 @@ impl Volume {
             name: settings.name,
             serial: serial.to_owned(),
             kind: settings.kind,
+            lun: (settings.kind == Kind::Block).then_some(0),
             store: BlockStore::Memory(MemoryStore::new(size, Arc::clone(&space))),
             space,
             folder: None,
@@ -125,6 +129,11 @@ impl Volume {
     /// How it is served.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The logical unit number of a block volume, stable for its life.
+    pub fn lun(&self) -> Option<u16> {
+        self.lun
     }
 
     /// Its present size (quota) in bytes.

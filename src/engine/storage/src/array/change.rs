@@ -158,6 +158,7 @@ impl Array {
             order: state.next_order,
             serial: new_serial(&state)?,
             pool: pool.to_owned(),
+            lun: (settings.kind == Kind::Block).then(|| free_lun(&state)),
             raised_at: None,
             settings,
         };
@@ -444,6 +445,12 @@ fn check_shrink(volume: &Volume, size: u64) -> Result<(), ArrayError> {
         }
     }
     Ok(())
+}
+
+/// The lowest logical unit number that no volume has.
+fn free_lun(state: &State) -> u16 {
+    let taken = |lun: &u16| state.volumes.iter().any(|entry| entry.record.lun == Some(*lun));
+    (0..=u16::MAX).find(|lun| !taken(lun)).unwrap_or(u16::MAX)
 }
 
 /// 16 hexadecimal digits that no volume of the array has.

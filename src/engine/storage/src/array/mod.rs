@@ -210,6 +210,7 @@ impl Array {
             name: settings.name.clone(),
             serial: record.serial.clone(),
             kind: settings.kind,
+            lun: record.lun,
             space,
             store,
             folder,

@@ -257,6 +257,11 @@ fn everything_comes_back_and_two_targets_cannot_share_a_folder() {
     assert_eq!(array.pools()[1].volumes, ["z"]);
     let z = array.volume("z").unwrap();
     assert_eq!((z.serial(), z.size_bytes()), (serial.as_str(), 2 * GIB));
+    assert_eq!((z.lun(), array.volume("a").unwrap().lun()), (Some(0), None));
+    let luns = ["x", "y"].map(|name| array.create_volume("p", volume(name, GIB)).unwrap().lun());
+    assert_eq!(luns, [Some(1), Some(2)]);
+    array.delete_volume("x").unwrap();
+    assert_eq!(array.create_volume("p", volume("w", GIB)).unwrap().lun(), Some(1));
     assert_eq!(z.saved_reservations().unwrap(), b"keys");
     assert_eq!(array.pool("o").unwrap().used_bytes, 4096);
     let mut tail = [0; 512];
