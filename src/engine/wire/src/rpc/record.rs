@@ -61,6 +61,11 @@ pub fn extent(head: &[u8], max: usize) -> Result<Extent, Error> {
     Err(Error::TooManyFragments)
 }
 
+/// Whether the record that starts here, at least its first mark, is one fragment.
+pub fn is_single(head: &[u8]) -> bool {
+    head.first().is_some_and(|byte| byte & 0x80 != 0)
+}
+
 /// The message inside a whole record as [`extent`] measured it: borrowed if it is one fragment, joined
 /// otherwise.
 pub fn join(record: &[u8]) -> Cow<'_, [u8]> {
