@@ -52,6 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "block" => block = value.parse()?,
             "depth" => depth = value.parse()?,
             "seconds" => seconds = value.parse()?,
+            "single" => options.coalesce = false,
             "write" => kind = OpKind::Write,
             "seq" => sequential = true,
             "spin" => options.spin = Duration::from_micros(value.parse()?),

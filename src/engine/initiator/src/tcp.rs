@@ -42,6 +42,26 @@ pub(crate) fn info(socket: &impl AsRawFd) -> TcpInfo {
     TcpInfo { retransmits: u64::from(info.tcpi_total_retrans), rtt_us: info.tcpi_rtt }
 }
 
+/// Sets SO_RCVLOWAT: the socket counts as readable when that many bytes are there, or its end.
+#[allow(unsafe_code)]
+pub(crate) fn set_low_water(socket: &impl AsRawFd, bytes: u32) {
+    let value = bytes as libc::c_int;
+    // SAFETY: a live int of the size given; the kernel only reads it.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result != 0 {
+        // Without it the socket is woken more often; nothing else changes.
+        tracing::debug!(error = %io::Error::last_os_error(), "SO_RCVLOWAT");
+    }
+}
+
 /// All addresses of a host.
 pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
     let fail = |source| Error::Resolve { host: host.to_owned(), source };

@@ -57,6 +57,9 @@ pub(super) struct Flow {
     deadline: Option<Instant>,
     attempts: u32,
     heard: Instant,
+    /// Running mean of the time between two answers.
+    pub pace: Duration,
+    paced_at: Instant,
     info_before: u64,
     pub ups: u64,
     pub last_end: Option<LinkEnd>,
@@ -89,6 +92,8 @@ impl Flow {
             deadline: None,
             attempts: 0,
             heard: now,
+            pace: Duration::from_millis(1),
+            paced_at: now,
             info_before: 0,
             ups: 0,
             last_end: None,
@@ -228,6 +233,16 @@ impl Flow {
             }
         }
         Ok(news)
+    }
+
+    /// Takes note of when answers came.
+    #[inline]
+    pub fn keep_pace(&mut self, now: Instant, answers: usize) {
+        if answers > 0 {
+            let each = now.saturating_duration_since(self.paced_at) / answers as u32;
+            self.pace = (self.pace * 7 + each) / 8;
+            self.paced_at = now;
+        }
     }
 
     /// Marks the flow as carrying operations.

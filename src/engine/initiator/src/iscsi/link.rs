@@ -57,6 +57,8 @@ pub(super) struct Link {
     pub readable: bool,
     /// The peer closed its side: what is buffered is read to the end.
     closing: bool,
+    /// SO_RCVLOWAT as set.
+    low_water: u32,
     /// Whole PDUs came since this was last cleared.
     pub heard: bool,
 }
@@ -127,6 +129,7 @@ impl Link {
             connected: false,
             readable: false,
             closing: false,
+            low_water: 1,
             heard: false,
         })
     }
@@ -147,6 +150,22 @@ impl Link {
     /// Takes the session out, when the link has ended.
     pub fn into_session(self) -> Option<Session> {
         self.wire.session.map(|session| *session)
+    }
+
+    /// Wakes only for so many bytes. Small changes are not worth a system call.
+    #[inline]
+    pub fn set_low_water(&mut self, bytes: u32) {
+        let near = bytes > 1 && bytes / 2 < self.low_water && bytes > self.low_water / 2;
+        if bytes != self.low_water && !near {
+            self.low_water = bytes;
+            tcp::set_low_water(self.stream.socket(), bytes);
+        }
+    }
+
+    /// Whether the socket wakes only for many bytes.
+    #[inline]
+    pub fn coalesces(&self) -> bool {
+        self.low_water > 1
     }
 
     pub fn info(&self) -> TcpInfo {

@@ -149,6 +149,8 @@ pub(super) struct Session {
     max_cmd_sn: u32,
     exp_stat_sn: u32,
     depth: usize,
+    /// Bytes that the answers to all tasks will have at least.
+    due_bytes: u64,
     pings: u32,
     ping_outstanding: bool,
     events: Vec<Event>,
@@ -156,6 +158,12 @@ pub(super) struct Session {
 
 fn broken(what: impl Into<String>) -> Close {
     Close::Protocol(what.into())
+}
+
+/// Bytes of the answer to a command that reads so much.
+#[inline]
+fn due(read: u32) -> u64 {
+    u64::from(read) + BHS_LEN as u64
 }
 
 impl Session {
@@ -168,6 +176,7 @@ impl Session {
             max_cmd_sn: sequence.max_cmd_sn,
             exp_stat_sn: sequence.stat_sn.wrapping_add(1),
             depth: usize::from(depth.max(1)),
+            due_bytes: 0,
             pings: 0,
             ping_outstanding: false,
             events: Vec::new(),
@@ -183,6 +192,12 @@ impl Session {
     /// Whether a command of the set-up may go: the depth does not count.
     fn has_room_for_control(&self) -> bool {
         self.tasks.len() < self.depth + SPARE_TASKS
+    }
+
+    /// Number of tasks, and the bytes that their answers will have at least.
+    #[inline]
+    pub fn due(&self) -> (usize, u64) {
+        (self.tasks.len(), self.due_bytes)
     }
 
     /// TASK SET FULL: no more than is under way now.
@@ -284,6 +299,7 @@ impl Session {
             cdb,
         };
         self.cmd_sn = self.cmd_sn.wrapping_add(1);
+        self.due_bytes += due(read);
         if write_len == 0 {
             self.put(send, &header.build());
         } else {
@@ -556,6 +572,8 @@ impl Session {
         let Some(task) = self.tasks.remove(itt) else {
             return Err(broken(format!("status for unknown task {itt:#010x}")));
         };
+        self.due_bytes =
+            self.due_bytes.saturating_sub(due(if task.is_read { task.len } else { 0 }));
         match task.owner {
             Owner::Part(part) => {
                 let received = if task.is_read { task.moved } else { 0 };
@@ -703,6 +721,8 @@ impl Session {
                 if let Some(task) = self.tasks.remove(referenced)
                     && let Owner::Part(part) = task.owner
                 {
+                    let read = if task.is_read { task.len } else { 0 };
+                    self.due_bytes = self.due_bytes.saturating_sub(due(read));
                     upper.aborted(part);
                 }
                 Ok(())

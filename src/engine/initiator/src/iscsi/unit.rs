@@ -29,6 +29,14 @@ const TICK: Duration = Duration::from_millis(250);
 const SPIN_DEPTH: usize = 2;
 /// The longest single transfer, whatever the unit allows.
 const MAX_PART: u32 = 4 << 20;
+/// Answers are gathered before waking when one comes at least this often, and so many are due ...
+const COALESCE_PACE: Duration = Duration::from_micros(50);
+const COALESCE_TASKS: usize = 16;
+/// ... up to this share of the bytes that are due, and this many ...
+const COALESCE_SHARE: u64 = 4;
+const COALESCE_BYTES: u64 = 64 << 10;
+/// ... and for no longer than this.
+const COALESCE_WAIT: Duration = Duration::from_micros(250);
 /// How long a logout is waited for.
 const LOGOUT_WAIT: Duration = Duration::from_millis(500);
 
@@ -177,12 +185,16 @@ impl Unit {
         loop {
             completed += self.flush(sink);
             if completed == 0 && !self.has_readable() && !self.spin(sink, &mut completed) {
-                let Some(timeout) = self.sleep(wait, deadline) else {
+                let gathering = self.gather();
+                let Some(timeout) = self.sleep(wait, deadline, gathering) else {
                     // The time was over before this round of the loop.
                     return Ok(self.housekeeping(sink));
                 };
                 tcp::poll(&mut self.poll, &mut self.events, timeout)
                     .map_err(|source| Error::Io { what: "epoll", source })?;
+                if gathering && self.events.is_empty() {
+                    self.take_what_is_there();
+                }
                 for event in &self.events {
                     if let Some(link) =
                         self.flows.get_mut(event.token().0).and_then(|flow| flow.link.as_mut())
@@ -213,8 +225,47 @@ impl Unit {
         self.flows.iter().any(|flow| flow.link.as_ref().is_some_and(|link| link.readable))
     }
 
+    /// Sets how many bytes wake each flow; true when one waits for more than the first.
+    ///
+    /// A target that sends every answer by itself would wake this side for each, and each wake-up costs more
+    /// than the answer; a few answers at a time halve that. It is done only while answers come fast, so that
+    /// what it adds to a latency is small against the latency of so deep a queue.
+    #[inline]
+    fn gather(&mut self) -> bool {
+        if !self.options.coalesce {
+            return false;
+        }
+        let mut gathering = false;
+        for flow in &mut self.flows {
+            let fast = flow.pace < COALESCE_PACE;
+            let Some(link) = &mut flow.link else { continue };
+            let due = link.session().map_or((0, 0), |(session, _)| session.due());
+            let low_water = match due {
+                (tasks, bytes) if fast && tasks >= COALESCE_TASKS => {
+                    (bytes / COALESCE_SHARE).clamp(1, COALESCE_BYTES) as u32
+                }
+                _ => 1,
+            };
+            link.set_low_water(low_water);
+            gathering |= link.coalesces();
+        }
+        gathering
+    }
+
+    #[cold]
+    fn take_what_is_there(&mut self) {
+        for link in self.flows.iter_mut().filter_map(|flow| flow.link.as_mut()) {
+            link.readable |= link.coalesces();
+        }
+    }
+
     /// How long to sleep; `None` when the caller's time is over.
-    fn sleep(&self, wait: Option<Duration>, deadline: Option<Instant>) -> Option<Option<Duration>> {
+    fn sleep(
+        &self,
+        wait: Option<Duration>,
+        deadline: Option<Instant>,
+        gathering: bool,
+    ) -> Option<Option<Duration>> {
         if wait.is_some_and(|wait| wait.is_zero()) {
             return Some(Some(Duration::ZERO));
         }
@@ -227,7 +278,8 @@ impl Unit {
         for at in timers.chain(self.core.next_release()).chain(deadline) {
             wake = wake.min(at);
         }
-        Some(Some(tcp::until(wake, now)))
+        let sleep = tcp::until(wake, now);
+        Some(Some(if gathering { sleep.min(COALESCE_WAIT) } else { sleep }))
     }
 
     /// Busy-polls with one or two operations under way; true when something came.
@@ -265,7 +317,11 @@ impl Unit {
             return completed + self.lose(index, end, sink);
         }
         let session = link.session();
-        if !flow.up || session.is_some_and(|(session, _)| session.has_events()) {
+        let has_events = session.is_some_and(|(session, _)| session.has_events());
+        if let Some(now) = clock {
+            flow.keep_pace(now, completed);
+        }
+        if !flow.up || has_events {
             completed += self.on_events(index, clock, sink);
         }
         if !self.core.redo.is_empty() || !self.core.full.is_empty() || !self.core.changed.is_empty()
