@@ -1,0 +1,4 @@
+//! The clients against scripted peers and other people's servers.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod nfs;

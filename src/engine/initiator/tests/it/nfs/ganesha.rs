@@ -1,0 +1,1 @@
+//! nfs-ganesha as the judge.
