@@ -1,9 +1,19 @@
 //! Measurements one can trust: workloads, histograms, steady state, sweeps, guards.
 
+pub mod client;
 mod collect;
+pub mod command;
+pub mod curve;
 mod error;
+pub mod flags;
 pub mod generate;
+pub mod guard;
+pub mod host;
+pub mod import;
+pub mod interrupt;
 pub mod measure;
+pub mod output;
+pub mod profile;
 pub mod random;
 pub mod result;
 pub mod run;

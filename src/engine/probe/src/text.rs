@@ -24,7 +24,7 @@ pub fn bytes(text: &str) -> Result<u64> {
     let value: f64 = number.parse().map_err(|_| refused())?;
     #[expect(clippy::cast_precision_loss, reason = "powers of two")]
     let scaled = value * (1u64 << shift) as f64;
-    if !scaled.is_finite() || scaled < 0.0 || scaled >= 9.0e18 {
+    if !(0.0..9.0e18).contains(&scaled) {
         return Err(refused());
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]

@@ -46,7 +46,7 @@ impl Buffers {
         let duplicate = Arc::new(fresh(&mut constant, duplicate_len, zeroes));
         let mark = [random.bits(), 0];
         Self {
-            slots: vec![Arc::new(Vec::new()); slots as usize],
+            slots: (0..slots).map(|_| Arc::default()).collect(),
             duplicate,
             duplicate_below,
             zeroes,

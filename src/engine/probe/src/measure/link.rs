@@ -145,6 +145,7 @@ pub struct Link {
     /// The common start.
     pub gate: Gate,
     stop: AtomicBool,
+    #[expect(clippy::vec_box, reason = "the boxes themselves go round")]
     spares: Mutex<Vec<Box<Interval>>>,
     budget: Option<AtomicI64>,
 }
@@ -188,6 +189,13 @@ impl Link {
                 self.stop();
             }
         }
+    }
+
+    /// What is left of the common budget.
+    #[must_use]
+    pub fn budget_left(&self) -> Option<u64> {
+        let left = |budget: &AtomicI64| u64::try_from(budget.load(Ordering::Relaxed)).unwrap_or(0);
+        self.budget.as_ref().map(left)
     }
 
     /// Whether the common budget is used up.
