@@ -139,6 +139,39 @@ fn scsi() {
     );
 }
 
+fn device() {
+    let mut commands = Vec::new();
+    let mut command = |choice: u8, cdb: &[u8], data: &[u8]| {
+        let mut part = vec![choice];
+        part.extend_from_slice(cdb);
+        part.resize(17, 0);
+        part.extend_from_slice(data);
+        commands.push(part.len() as u8);
+        commands.extend_from_slice(&part);
+    };
+    for choice in [0, 1] {
+        command(choice, &[0x00], &[]);
+        command(choice, &[0x12, 1, 0x83, 0, 255], &[]);
+        let register =
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 + choice, 0, 0, 0, 0, 0, 0, 0, 0];
+        command(choice, &[0x5f, 6, 0, 0, 0, 0, 0, 0, 24], &register);
+        let reserve =
+            [0, 0, 0, 0, 0, 0, 0, 1 + choice, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        command(choice, &[0x5f, 1, 5, 0, 0, 0, 0, 0, 24], &reserve);
+        command(choice, &[0x5e, 3, 0, 0, 0, 0, 0, 0, 255], &[]);
+        command(choice, &[0xa3, 0x0a, 0, 0, 0, 0, 0, 0, 0, 255], &[]);
+        command(choice, &[0x2a, 8, 0, 0, 0, 8, 0, 0, 1], &[]);
+        command(choice, &[0x28, 0, 0, 0, 0, 8, 0, 0, 8], &[]);
+        command(
+            choice,
+            &[0x42, 0, 0, 0, 0, 0, 0, 0, 24],
+            &[0, 22, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0, 0],
+        );
+        command(choice, &[0x84, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255], &[]);
+    }
+    seed("scsi_device", "two-initiators", &commands);
+}
+
 fn nfs() {
     let handle = FileHandle(&[7; 16]);
     let dir_op = nfs3::DirOp { dir: handle, name: Name(b"file") };
@@ -168,5 +201,6 @@ fn nfs() {
 fn main() {
     iscsi();
     scsi();
+    device();
     nfs();
 }
