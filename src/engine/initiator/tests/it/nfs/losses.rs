@@ -59,7 +59,7 @@ fn restarts_under_load_lose_nothing_that_a_flush_promised() {
             client.write(offset, &data);
             let at = usize::try_from(offset).unwrap();
             wanted[at..at + 4_500].copy_from_slice(&data);
-            if n == 40 && round % 3 == 0 {
+            if n == 40 && round.is_multiple_of(3) {
                 server.restart();
             }
         }
