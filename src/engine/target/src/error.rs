@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use plimsoll_storage::ArrayError;
+
 /// Failure to start or to manage a target.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
-    /// The configuration file cannot be read.
+    /// A file of the configuration cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
         /// The file.
@@ -23,14 +25,17 @@ pub enum TargetError {
         /// Line, column, what was wrong.
         message: String,
     },
-    /// The configuration contradicts itself.
+    /// The configuration contradicts itself, or the array refuses what it asks for.
     #[error("{place}: {message}")]
     Config {
-        /// The table or key, such as `volumes.vol0.pool`.
+        /// File, line and table, or the flag.
         place: String,
         /// What is wrong and what to do.
         message: String,
     },
+    /// The array cannot be opened, or an operation on it failed.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
     /// An address cannot be listened on.
     #[error("cannot listen on {address}: {source}; is another server running there?")]
     Listen {
@@ -39,6 +44,9 @@ pub enum TargetError {
         /// Why.
         source: std::io::Error,
     },
+    /// The iSCSI target cannot be set up.
+    #[error("iscsi: {0}")]
+    Iscsi(#[from] plimsoll_target_iscsi::ServerError),
     /// A part of the system could not be started.
     #[error("cannot start {what}: {source}")]
     Start {
@@ -47,7 +55,4 @@ pub enum TargetError {
         /// Why.
         source: std::io::Error,
     },
-    /// A protocol is not part of this build.
-    #[error("{0} is not served by this build")]
-    Unavailable(&'static str),
 }

@@ -3,14 +3,19 @@
 //! [`Config`] (from `target.toml`, or from [`Quick`]) describes pools, volumes, portals and limits;
 //! [`Target::start`] makes it run; [`Running`] tells the addresses and manages it.
 
-mod config;
+pub mod config;
 mod error;
+mod listen;
 mod quick;
+mod reconcile;
 mod running;
 mod size;
+mod statistics;
+mod units;
 
 pub use config::Config;
 pub use error::TargetError;
 pub use quick::{Backing, Quick};
-pub use running::{Running, Served, Statistics, Target};
+pub use running::{Running, Served, Target};
 pub use size::{BadSize, Size};
+pub use statistics::{PoolStatistics, Statistics, VolumeStatistics};

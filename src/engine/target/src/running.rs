@@ -1,19 +1,31 @@
 //! A target that serves: its addresses, its array, its statistics, its end.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use plimsoll_fabric::Loops;
+use plimsoll_storage::{Array, ArraySettings, Blocking, Volume};
+use plimsoll_target_iscsi::{Portal, Server, TargetSettings};
+use plimsoll_target_scsi::{Device, Identity, Port};
 use serde::Serialize;
 
-use crate::{Config, TargetError};
+use crate::config::{Config, IscsiConfig, Serve};
+use crate::listen::{listen, url_address};
+use crate::reconcile::{Which, reconcile};
+use crate::statistics::{PoolStatistics, Statistics, VolumeStatistics};
+use crate::units::Units;
+use crate::{Backing, TargetError};
+
+/// How often thresholds are looked at.
+const MONITOR_EVERY: Duration = Duration::from_secs(1);
 
 /// Starts targets.
 #[derive(Debug)]
 pub struct Target;
-
-impl Target {
-    /// Builds the array, listens on every portal, and returns when clients can connect.
-    pub fn start(_config: Config) -> Result<Running, TargetError> {
-        Err(TargetError::Unavailable("a target"))
-    }
-}
 
 /// One address under which a volume is served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -26,30 +38,248 @@ pub struct Served {
     pub url: String,
 }
 
-/// A snapshot of what the target did.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Statistics {
-    /// Seconds since the start.
-    pub uptime_s: f64,
+/// The iSCSI side.
+struct Iscsi {
+    server: Server,
+    name: String,
+    units: Arc<Units>,
+    portals: Vec<Portal>,
 }
 
-/// A running target; dropping it stops it as [`Running::stop`] does.
-#[derive(Debug)]
-pub struct Running {}
+/// A running target; dropping it stops it as [`Running::stop`] does, without telling what failed.
+pub struct Running {
+    started: Instant,
+    array: Arc<Array>,
+    config: Mutex<Config>,
+    blocking: Arc<Blocking>,
+    iscsi: Option<Iscsi>,
+    monitor: Option<(Sender<()>, JoinHandle<()>)>,
+    loops: Option<Loops>,
+}
+
+impl Target {
+    /// Builds the array, listens on every portal, and returns when clients can connect.
+    pub fn start(config: Config) -> Result<Running, TargetError> {
+        let array = open_array(&config)?;
+        let blocking =
+            Blocking::start(config.server.blocking_threads, config.server.blocking_queue)
+                .map_err(|source| TargetError::Start { what: "blocking threads", source })?;
+        let blocking = Arc::new(blocking);
+        let spin = Duration::from_micros(config.server.spin_us);
+        let loops = Loops::start(config.server.threads(), spin, "target")
+            .map_err(|source| TargetError::Start { what: "I/O threads", source })?;
+        let iscsi = match &config.iscsi {
+            Some(iscsi) => Some(Iscsi::start(iscsi, &config, &array, &blocking, &loops)?),
+            None => None,
+        };
+        let monitor = monitor(&array)?;
+        Ok(Running {
+            started: Instant::now(),
+            array,
+            config: Mutex::new(config),
+            blocking,
+            iscsi,
+            monitor: Some(monitor),
+            loops: Some(loops),
+        })
+    }
+}
+
+fn open_array(config: &Config) -> Result<Arc<Array>, TargetError> {
+    let settings = ArraySettings {
+        tiers: config.tiers.clone(),
+        rules: config.rules.rules(),
+        host_limit: config.limits.host,
+        ..ArraySettings::default()
+    };
+    let array = match &config.array.backing {
+        Backing::Memory => Array::memory(settings)?,
+        Backing::Dir(folder) => Array::open(&config.resolve(folder), settings)?,
+    };
+    reconcile(&array, config, Which::ByAuthority)?;
+    Ok(array)
+}
+
+/// Looks at thresholds until the sender is dropped.
+fn monitor(array: &Arc<Array>) -> Result<(Sender<()>, JoinHandle<()>), TargetError> {
+    let (stop, stopped) = mpsc::channel();
+    let array = Arc::clone(array);
+    let thread = std::thread::Builder::new()
+        .name("array-monitor".to_owned())
+        .spawn(move || {
+            while stopped.recv_timeout(MONITOR_EVERY) == Err(RecvTimeoutError::Timeout) {
+                array.check_thresholds();
+            }
+        })
+        .map_err(|source| TargetError::Start { what: "the array's monitor", source })?;
+    Ok((stop, thread))
+}
+
+impl Iscsi {
+    fn start(
+        iscsi: &IscsiConfig,
+        config: &Config,
+        array: &Arc<Array>,
+        blocking: &Arc<Blocking>,
+        loops: &Loops,
+    ) -> Result<Self, TargetError> {
+        let server = Server::new(iscsi.settings(config)?, Arc::clone(blocking));
+        let name = iscsi.target_name(config);
+        let groups: BTreeSet<u16> = iscsi.portals.iter().map(|portal| portal.group).collect();
+        let ports: Vec<Port> =
+            groups.into_iter().map(|group| Port { relative: group, group }).collect();
+        let identity = Identity {
+            vendor: "PLIMSOLL".to_owned(),
+            product: "DATASTORE".to_owned(),
+            revision: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let device = Device::new(&name, identity, &ports);
+        for portal in &iscsi.portals {
+            device.set_access_state(portal.group, portal.state.into());
+        }
+        let units = Arc::new(Units::new(Arc::clone(&device), config.read_only(Serve::Iscsi)));
+        let heard = Arc::clone(&units);
+        array.subscribe(move |event| heard.on_event(event));
+        for volume in array.volumes() {
+            units.add(&volume);
+        }
+        let access =
+            iscsi.access.iter().map(|rule| rule.access(config)).collect::<Result<_, _>>()?;
+        let settings = TargetSettings { name: name.clone(), alias: iscsi.alias.clone(), access };
+        server.add_target(settings, device)?;
+        let mut portals = Vec::new();
+        for portal in &iscsi.portals {
+            portals.push(server.listen(loops, listen(portal.listen)?, portal.group)?);
+        }
+        Ok(Self { server, name, units, portals })
+    }
+
+    fn urls<'a>(&'a self, volume: &'a Volume) -> impl Iterator<Item = String> + 'a {
+        volume.lun().into_iter().flat_map(move |lun| {
+            let url = move |portal: &Portal| {
+                format!("iscsi://{}/{}/{lun}", url_address(portal.address()), self.name)
+            };
+            self.portals.iter().map(url)
+        })
+    }
+
+    /// Stops accepting, asks sessions to log out, and waits for them for as long as the grace lasts.
+    fn stop(mut self, grace_s: u16) {
+        self.portals.clear();
+        let deadline = Instant::now() + Duration::from_secs(grace_s.into());
+        if self.server.request_logout(None, grace_s) == 0 {
+            return;
+        }
+        while !self.server.sessions().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
 
 impl Running {
-    /// Every volume with every address it is served under, in the order of the configuration.
+    /// Every volume with every address it is served under, in the order of their creation.
     pub fn urls(&self) -> Vec<Served> {
-        Vec::new()
+        let mut served = Vec::new();
+        for volume in self.array.volumes() {
+            let iscsi = self.iscsi.iter().flat_map(|iscsi| iscsi.urls(&volume));
+            served.extend(iscsi.map(|url| Served {
+                volume: volume.name().to_owned(),
+                serial: volume.serial().to_owned(),
+                url,
+            }));
+        }
+        served
+    }
+
+    /// The array, to be managed while it is served.
+    pub fn array(&self) -> &Arc<Array> {
+        &self.array
+    }
+
+    /// Where the iSCSI portals listen.
+    pub fn iscsi_portals(&self) -> Vec<SocketAddr> {
+        self.iscsi.iter().flat_map(|iscsi| &iscsi.portals).map(Portal::address).collect()
     }
 
     /// What was done so far.
     pub fn statistics(&self) -> Statistics {
-        Statistics::default()
+        let pools = self.array.pools().into_iter().map(|pool| PoolStatistics {
+            name: pool.settings.name,
+            tier: pool.settings.tier,
+            size_bytes: pool.settings.size_bytes,
+            used_bytes: pool.used_bytes,
+            quota_bytes: pool.quota_bytes,
+        });
+        let volumes = self.array.volumes().into_iter().map(|volume| {
+            let limit = self.array.effective_limit(volume.name()).unwrap_or_default();
+            VolumeStatistics {
+                name: volume.name().to_owned(),
+                serial: volume.serial().to_owned(),
+                size_bytes: volume.size_bytes(),
+                used_bytes: volume.space().used(),
+                limit_mib_per_s: limit.mib_per_s,
+                limit_iops: limit.iops,
+                counters: volume.counters(),
+            }
+        });
+        Statistics {
+            uptime_s: self.started.elapsed().as_secs_f64(),
+            connections: self.loops.as_ref().map_or(0, Loops::connections),
+            iscsi_sessions: self.iscsi.as_ref().map_or(0, |iscsi| iscsi.server.sessions().len()),
+            blocking_queued: self.blocking.queued(),
+            pools: pools.collect(),
+            volumes: volumes.collect(),
+        }
+    }
+
+    /// Takes over what changed in the configuration since it was read last: pools, volumes and limits of
+    /// flows. Whatever needs a restart is refused, before anything is changed.
+    pub fn apply(&self, config: &Config) -> Result<(), TargetError> {
+        config.check()?;
+        let mut current = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(section) = current.needs_restart(config) {
+            let message = "was changed, which takes effect with a restart only; take the change back or restart";
+            return Err(config.error(section, 0, message));
+        }
+        if let Some(iscsi) = &self.iscsi {
+            iscsi.units.set_read_only(config.read_only(Serve::Iscsi));
+        }
+        reconcile(&self.array, config, Which::ChangedSince(&current))?;
+        *current = config.clone();
+        Ok(())
     }
 
     /// Stops accepting, ends sessions, flushes every volume, and closes the metadata.
-    pub fn stop(self) -> Result<(), TargetError> {
-        Ok(())
+    pub fn stop(mut self) -> Result<(), TargetError> {
+        self.shut_down()
+    }
+
+    fn shut_down(&mut self) -> Result<(), TargetError> {
+        let Some(loops) = self.loops.take() else { return Ok(()) };
+        if let Some((stop, thread)) = self.monitor.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+        let grace_s =
+            self.config.lock().unwrap_or_else(PoisonError::into_inner).server.stop_grace_s;
+        if let Some(iscsi) = self.iscsi.take() {
+            iscsi.stop(grace_s);
+        }
+        drop(loops);
+        Ok(self.array.flush()?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Err(error) = self.shut_down() {
+            tracing::error!(%error, "the target did not stop cleanly");
+        }
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Running({:?})", self.array)
     }
 }

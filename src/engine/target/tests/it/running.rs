@@ -1,0 +1,150 @@
+//! A running target: addresses, online changes, restart, and what `iscsi-ls` and `iscsi-inq` see.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use plimsoll_target::{Backing, Config, Quick, Running, Size, Target};
+
+const MIB: u64 = 1 << 20;
+
+fn quick(backing: Backing, volumes: u32) -> Config {
+    let free = SocketAddr::from(([127, 0, 0, 1], 0));
+    let size = Size(64 * MIB);
+    Quick { size, backing, iscsi: free, nfs: free, volumes }.config().unwrap()
+}
+
+/// Runs a tool of a distribution; `None`, with a note, when it is not installed.
+fn tool(name: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(name).args(arguments).output() {
+        Ok(output) => Some(format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Err(error) => {
+            println!("skipped: {name}: {error}");
+            None
+        }
+    }
+}
+
+fn url<'a>(running: &'a Running, urls: &'a mut Vec<String>, scheme: &str) -> &'a str {
+    *urls = running.urls().into_iter().map(|served| served.url).collect();
+    urls.iter().find(|url| url.starts_with(scheme)).unwrap()
+}
+
+#[test]
+fn quick_serves_each_volume_under_a_url_that_others_clients_can_use() {
+    let running = Target::start(quick(Backing::Memory, 2)).unwrap();
+    let mut urls = Vec::new();
+    let first = url(&running, &mut urls, "iscsi://").to_owned();
+    let portal = running.iscsi_portals()[0];
+    assert_eq!(first, format!("iscsi://{portal}/iqn.2026-11.org.plimsoll:quick/0"));
+    if let Some(list) = tool("iscsi-ls", &["-s", &format!("iscsi://{portal}")]) {
+        assert!(list.contains("Lun:0") && list.contains("Lun:1"), "{list}");
+        assert!(list.contains("Size:63M") || list.contains("Size:64M"), "{list}");
+    }
+    if let Some(inquiry) = tool("iscsi-inq", &[&first]) {
+        assert!(inquiry.contains("PLIMSOLL"), "{inquiry}");
+    }
+    let statistics = running.statistics();
+    assert_eq!(statistics.volumes.len(), 4);
+    running.stop().unwrap();
+    assert!(TcpStream::connect(portal).is_err(), "nobody listens after the stop");
+}
+
+#[test]
+fn volumes_come_and_grow_while_they_are_served() {
+    let running = Target::start(quick(Backing::Memory, 1)).unwrap();
+    let mut urls = Vec::new();
+    let first = url(&running, &mut urls, "iscsi://").to_owned();
+    running.array().resize_volume("lun0", 128 * MIB).unwrap();
+    if let Some(capacity) = tool("iscsi-readcapacity16", &[&first]) {
+        assert!(capacity.contains("262143"), "128 MiB are 262,144 blocks: {capacity}");
+    }
+    let settings = plimsoll_storage::VolumeSettings {
+        name: "more".to_owned(),
+        kind: plimsoll_storage::Kind::Block,
+        size_bytes: 8 * MIB,
+        limits: plimsoll_storage::Limits::default(),
+    };
+    running.array().create_volume("quick", settings).unwrap();
+    let second = first.trim_end_matches('0').to_owned() + "1";
+    assert!(running.urls().iter().any(|served| served.url == second));
+    if let Some(capacity) = tool("iscsi-readcapacity16", &[&second]) {
+        assert!(capacity.contains("16383"), "{capacity}");
+    }
+    running.array().delete_volume("more").unwrap();
+    if let Some(capacity) = tool("iscsi-readcapacity16", &[&second]) {
+        assert!(!capacity.contains("16383"), "{capacity}");
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_folder_brings_volumes_data_and_serials_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let start =
+        |volumes| Target::start(quick(Backing::Dir(folder.path().join("data")), volumes)).unwrap();
+    let running = start(2);
+    let before = running.urls();
+    let volume = running.array().volume("lun1").unwrap();
+    volume.store().write(MIB, b"kept").unwrap();
+    drop(volume);
+    running.stop().unwrap();
+    let running = start(1);
+    let serials = |served: &[plimsoll_target::Served]| {
+        served.iter().map(|served| served.serial.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(serials(&running.urls()), serials(&before), "what is not asked for is served on");
+    let mut kept = [0; 4];
+    running.array().volume("lun1").unwrap().store().read_blocking(MIB, &mut kept).unwrap();
+    assert_eq!(&kept, b"kept");
+    let second = Target::start(quick(Backing::Dir(folder.path().join("data")), 1)).unwrap_err();
+    assert!(second.to_string().contains("in use by another target"), "{second}");
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let running = Target::start(quick(Backing::Memory, 1)).unwrap();
+    let mut config = quick(Backing::Memory, 1);
+    config.iscsi.as_mut().unwrap().portals[0].listen = running.iscsi_portals()[0];
+    let error = Target::start(config).unwrap_err().to_string();
+    assert!(error.contains(&running.iscsi_portals()[0].to_string()), "{error}");
+}
+
+fn load(path: &Path, text: &str) -> Config {
+    std::fs::write(path, text).unwrap();
+    Config::load(path).unwrap()
+}
+
+#[test]
+fn a_configuration_that_is_read_again_changes_what_changed_in_it_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("target.toml");
+    let text = |size: &str, second: &str, port: &str| {
+        format!(
+            "[[pools]]\nname = \"p\"\nsize = \"1GiB\"\n\
+             [[volumes]]\nname = \"a\"\npool = \"p\"\nserve = \"iscsi\"\nsize = \"{size}\"\n\
+             [[volumes]]\nname = \"b\"\npool = \"p\"\nserve = \"iscsi\"\nsize = \"64MiB\"\n{second}\
+             [iscsi]\nportals = [{{ listen = \"{port}\" }}]\n"
+        )
+    };
+    let free = "127.0.0.1:0";
+    let running = Target::start(load(&path, &text("64MiB", "", free))).unwrap();
+    let size = |name: &str| running.array().volume(name).unwrap().size_bytes();
+    // Somebody (or an alert) grew b meanwhile; the file says nothing new about it.
+    running.array().resize_volume("b", 96 * MIB).unwrap();
+    running.apply(&load(&path, &text("128MiB", "", free))).unwrap();
+    assert_eq!((size("a"), size("b")), (128 * MIB, 96 * MIB));
+    running.apply(&load(&path, &text("128MiB", "limit = { iops = 500 }\n", free))).unwrap();
+    assert_eq!(running.array().effective_limit("b").unwrap().iops, Some(500.0));
+    assert_eq!(size("b"), 64 * MIB, "its entry changed, so the file decides");
+    let other = load(&path, &text("128MiB", "", "127.0.0.1:1"));
+    let error = running.apply(&other).unwrap_err().to_string();
+    assert!(error.contains("[iscsi]") && error.contains("restart"), "{error}");
+    let refused = running.apply(&load(&path, &text("2GiB", "limit = { iops = 500 }\n", free)));
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("line 4: [volumes]") && error.contains("grow the pool"), "{error}");
+}
