@@ -227,6 +227,10 @@ impl Login {
     }
 
     fn check_header(&mut self, request: &LoginRequest) -> Result<(), Refused> {
+        if self.requests == 0 {
+            // Section 11.13.4: the first StatSN is free to choose; the peer's own guess suits all.
+            self.stat_sn = request.exp_stat_sn;
+        }
         self.requests += 1;
         if self.requests > REQUESTS_MAX {
             return refuse(LoginStatus::INITIATOR_ERROR, "the login does not come to an end");
@@ -244,8 +248,6 @@ impl Login {
             None => {
                 self.first = Some(*request);
                 self.stage = request.stage;
-                // Section 11.13.4: the first StatSN is free to choose; the peer's own guess suits all.
-                self.stat_sn = request.exp_stat_sn;
             }
             Some(first) => {
                 let same = first.isid == request.isid

@@ -213,11 +213,18 @@ impl Session {
         }
         let Some(tag) = tag else { return };
         let remote = self.remote.clone();
-        let queued = self
-            .shared
-            .blocking
-            .run(move || remote.post(Event::Completed(tag, job.run(&data))))
-            .is_ok();
+        let detached = job.runs_long();
+        let run = move || remote.post(Event::Completed(tag, job.run(&data)));
+        if detached {
+            if std::thread::Builder::new().name("long-command".to_owned()).spawn(run).is_ok() {
+                if let Some(task) = self.tasks.get_mut(tag) {
+                    task.work = Work::Detached { r2t_sn };
+                }
+                return;
+            }
+            return self.running_or_busy(tag, false, r2t_sn, charge, io);
+        }
+        let queued = self.shared.blocking.run(run).is_ok();
         self.running_or_busy(tag, queued, r2t_sn, charge, io);
     }
 
@@ -243,7 +250,9 @@ impl Session {
     /// A command in the pool has ended.
     pub(super) fn completed(&mut self, tag: Tag, completion: Completion, io: &mut Io<'_>) {
         if let Some(task) = self.finish_running(tag, io) {
-            let Work::Running { r2t_sn, .. } = task.work else { return };
+            let (Work::Running { r2t_sn, .. } | Work::Detached { r2t_sn }) = task.work else {
+                return;
+            };
             self.complete(io.send, task.itt, task.expected, completion, r2t_sn);
         }
     }

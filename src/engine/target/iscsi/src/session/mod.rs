@@ -186,7 +186,7 @@ impl Session {
         // Section 4.2.2.1: every numbered request has CmdSN at byte 24.
         if !pdu::is_immediate(pdu.bhs) {
             let cmd_sn = cmd_sn(pdu.bhs);
-            if cmd_sn != self.exp_cmd_sn {
+            if cmd_sn != self.exp_cmd_sn || serial::less(self.max_cmd_sn, cmd_sn) {
                 return self.early_or_stray(cmd_sn, frame);
             }
             self.exp_cmd_sn = cmd_sn.wrapping_add(1);

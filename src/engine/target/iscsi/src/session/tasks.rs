@@ -117,6 +117,9 @@ pub(super) enum Work {
     Out(Out),
     /// The pool of blocking threads. An aborted task stays until its thread is done with it.
     Running { aborted: bool, r2t_sn: u32, _charge: Option<Charge> },
+    /// A thread of its own, for what runs long. When the task is aborted it is gone at once: the operation
+    /// itself goes on (SBC-4 4.11.2).
+    Detached { r2t_sn: u32 },
 }
 
 /// A task of the session.
