@@ -280,7 +280,9 @@ fn blocks(
         Ok((parse(of_direction(text, 0))?, parse(of_direction(text, 1))?))
     };
     let mut sizes = (vec![(4096, 100.0)], vec![(4096, 100.0)]);
-    if let Some(found) = taker.parsed("bs", |text| both(text, |text| Ok(vec![(text::block_bytes(text)?, 100.0)])))? {
+    if let Some(found) =
+        taker.parsed("bs", |text| both(text, |text| Ok(vec![(text::block_bytes(text)?, 100.0)])))?
+    {
         sizes = found;
     }
     if let Some(line) = taker.take("bsrange") {

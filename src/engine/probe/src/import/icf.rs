@@ -499,8 +499,7 @@ mod tests {
                 "'Update Frequency,Update Type",
             )
             .replace(",NONE", ",DEFAULT")
-            .replace("NORMAL", "CYCLE_OUTSTANDING_IOS")
-            .replace("Worker type\n   DISK", "Worker type\n   DISK");
+            .replace("NORMAL", "CYCLE_OUTSTANDING_IOS");
         let mut bytes: Vec<u8> = text.into_bytes();
         bytes.extend(b"\r\n'Comment \xe9t\xe9\r\n");
         let imported = import("old.icf", &bytes).unwrap();

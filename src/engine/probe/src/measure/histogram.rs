@@ -238,9 +238,9 @@ mod tests {
         for value in 1..10_000u64 {
             let sample = value * value;
             if value % 3 == 0 {
-                one.record(sample)
+                one.record(sample);
             } else {
-                other.record(sample)
+                other.record(sample);
             }
             both.record(sample);
         }
