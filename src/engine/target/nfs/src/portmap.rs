@@ -12,7 +12,7 @@ use std::time::Duration;
 use plimsoll_fabric::SendQueue;
 use plimsoll_wire::portmap::{
     IPPROTO_TCP, Mapping, NetworkId, Owner, PROC_DUMP, PROC_GETPORT, PROC_NULL, PROC_SET,
-    PROC_UNSET, PROGRAM, RpcAddress, UniversalAddress, VERSION_2, VERSION_4,
+    PROC_UNSET, PROGRAM, RpcAddress, UniversalAddress, VERSION_2, VERSION_3, VERSION_4,
 };
 use plimsoll_wire::rpc::{self, Accepted, Call, Refusal};
 use plimsoll_wire::xdr::{Reader, Writer, Xdr};
@@ -21,8 +21,13 @@ use plimsoll_wire::{mount3, nfs3};
 use crate::reply::{self, Refused};
 
 /// The programs of the server.
-const PROGRAMS: [(u32, u32); 2] =
-    [(nfs3::PROGRAM, nfs3::VERSION), (mount3::PROGRAM, mount3::VERSION)];
+const PROGRAMS: [(u32, u32); 5] = [
+    (PROGRAM, VERSION_2),
+    (PROGRAM, VERSION_3),
+    (PROGRAM, VERSION_4),
+    (nfs3::PROGRAM, nfs3::VERSION),
+    (mount3::PROGRAM, mount3::VERSION),
+];
 /// Largest call taken over UDP.
 const DATAGRAM_MAX_BYTES: usize = 2048;
 /// How often the UDP thread looks whether it is to end.
