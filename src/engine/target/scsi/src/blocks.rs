@@ -86,11 +86,7 @@ pub(crate) fn prepare(job: &Job, expected_out: usize) -> Result<Step, Sense> {
 
 /// A command whose data-out must have exactly this length, since half of it would mean something else.
 pub(crate) fn exact(len: usize, expected_out: usize) -> Result<(), Sense> {
-    if len == expected_out {
-        Ok(())
-    } else {
-        Err(Sense::illegal(Additional::INVALID_FIELD_IN_COMMAND_INFORMATION_UNIT))
-    }
+    if len == expected_out { Ok(()) } else { Err(Sense::illegal(Additional::INVALID_FIELD_IN_CDB)) }
 }
 
 fn flush(unit: &LogicalUnit) -> Result<(), Sense> {

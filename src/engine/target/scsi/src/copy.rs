@@ -114,10 +114,14 @@ pub(crate) fn extended_copy(job: &Job, data: &[u8]) -> Result<Completion, Refusa
     outcome
 }
 
-/// A failure while copying: COPY ABORTED with the segment's number (SPC-5 6.6.3.3). What is wrong with the
-/// request stays ILLEGAL REQUEST only before the first segment.
+/// A failure while copying: COPY ABORTED with the segment's number (SPC-5 6.6.3.3). A segment that leaves its
+/// unit has no additional sense of its own there.
 fn copy_aborted(sense: Sense, segment: u64) -> Sense {
-    Sense::new(SenseKey::CopyAborted, sense.additional).with_command_specific(segment)
+    let additional = match sense.key {
+        SenseKey::IllegalRequest => Additional::NONE,
+        _ => sense.additional,
+    };
+    Sense::new(SenseKey::CopyAborted, additional).with_command_specific(segment)
 }
 
 fn parse(job: &Job, data: &[u8]) -> Result<Copy, Sense> {
@@ -126,6 +130,9 @@ fn parse(job: &Job, data: &[u8]) -> Result<Copy, Sense> {
     let target_bytes = usize::from(header.targets);
     if target_bytes % TARGET_LENGTH != 0 {
         return Err(Sense::parameter_field(2, None));
+    }
+    if target_bytes + header.segments as usize > MAX_DESCRIPTORS {
+        return Err(length_error());
     }
     if target_bytes > MAX_TARGETS * TARGET_LENGTH {
         return Err(Sense::illegal(Additional::TOO_MANY_TARGET_DESCRIPTORS));
@@ -149,13 +156,9 @@ fn parse(job: &Job, data: &[u8]) -> Result<Copy, Sense> {
             resolve(job, &CopyTarget::parse(bytes), HEADER_LENGTH + index * TARGET_LENGTH)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    for (index, segment) in segments.iter().enumerate() {
-        let at = (HEADER_LENGTH + target_bytes + index * SEGMENT_LENGTH) as u16;
-        for (field, target) in [(4, segment.source), (6, segment.destination)] {
-            if usize::from(target) >= targets.len() {
-                return Err(Sense::parameter_field(at + field, None));
-            }
-        }
+    let named = |index: u16| usize::from(index) < targets.len();
+    if segments.iter().any(|segment| !named(segment.source) || !named(segment.destination)) {
+        return Err(Sense::new(SenseKey::CopyAborted, Additional::UNREACHABLE_COPY_TARGET));
     }
     Ok(Copy { header, targets, segments })
 }
@@ -186,12 +189,7 @@ fn resolve(job: &Job, target: &CopyTarget<'_>, at: usize) -> Result<Arc<LogicalU
         return Err(Sense::illegal(Additional::UNSUPPORTED_TARGET_DESCRIPTOR_TYPE)
             .at(Specific::Field { in_cdb: false, byte: at, bit: None }));
     }
-    if target.null {
-        return Err(Sense::parameter_field(at + 1, Some(5)));
-    }
-    if target.lu_id_type != 0 {
-        return Err(Sense::parameter_field(at + 1, Some(7)));
-    }
+    // NUL and LU ID TYPE are obsolete and not looked at (SPC-4 6.4.5.1).
     if target.peripheral != 0 {
         return Err(Sense::parameter_field(at + 1, Some(4)));
     }

@@ -16,8 +16,10 @@ use crate::job::{Job, data_in};
 use crate::unit::{BLOCK_BYTES, EJECTED, SANITIZE_FAILED, SANITIZING, STOPPED};
 use crate::{Completion, Device, LogicalUnit, MAX_TRANSFER};
 
-/// Blocks that one WRITE SAME or UNMAP descriptor may cover: 4 GiB keep a thread busy for a second at most.
-pub(crate) const MAX_BULK_BLOCKS: u32 = 1 << 23;
+/// Blocks that one WRITE SAME may cover: 4 GiB keep a thread busy for seconds at most.
+pub(crate) const MAX_WRITE_SAME_BLOCKS: u32 = 1 << 23;
+/// Blocks that one UNMAP may cover in all: 512 MiB.
+pub(crate) const MAX_UNMAP_BLOCKS: u32 = 1 << 20;
 /// Block descriptors of one UNMAP.
 pub(crate) const MAX_UNMAP_DESCRIPTORS: u32 = 256;
 /// Blocks of one COMPARE AND WRITE: what its one-byte field can say.
@@ -70,9 +72,10 @@ pub(crate) fn inquiry(job: &Job, page: Option<u8>, allocation: usize) -> Result<
             &|out| ExtendedInquiry { volatile_cache: true, nexus_clear: true }.write(out)
         }
         vpd::BLOCK_LIMITS => &|out| limits().write(out),
-        vpd::BLOCK_DEVICE_CHARACTERISTICS => {
-            &|out| BlockCharacteristics { rotation_rate: 1, fua_behaviour: false }.write(out)
-        }
+        vpd::BLOCK_DEVICE_CHARACTERISTICS => &|out| {
+            BlockCharacteristics { rotation_rate: 1, erased_reads: 1, fua_behaviour: false }
+                .write(out);
+        },
         vpd::LOGICAL_BLOCK_PROVISIONING => &|out| provisioning().write(out),
         _ => return Err(Sense::cdb_field(2, None)),
     };
@@ -125,11 +128,11 @@ pub(crate) fn limits() -> BlockLimits {
         // 1 MiB.
         optimal_transfer: (1 << 20) / BLOCK_BYTES,
         max_prefetch: 0,
-        max_unmap_blocks: MAX_BULK_BLOCKS,
+        max_unmap_blocks: MAX_UNMAP_BLOCKS,
         max_unmap_descriptors: MAX_UNMAP_DESCRIPTORS,
         unmap_granularity: u32::from(GRANULARITY_BLOCKS),
         unmap_alignment: Some(0),
-        max_write_same: u64::from(MAX_BULK_BLOCKS),
+        max_write_same: u64::from(MAX_WRITE_SAME_BLOCKS),
     }
 }
 

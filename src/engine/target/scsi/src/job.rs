@@ -75,10 +75,16 @@ impl Job {
             C::PersistentReserveOut { length, .. } => {
                 parameter_list(*length as usize, expected_out, true)
             }
-            C::Sanitize { length, .. } => parameter_list(usize::from(*length), expected_out, true),
+            C::Sanitize { .. } => sanitize::prepare(self, expected_out),
             C::ExtendedCopy { length } => copy::prepare(*length, expected_out),
             _ => Ok(Step::Now),
         }
+    }
+
+    /// Whether the command may run for minutes or more, so that it should have a thread of its own instead of
+    /// one of a pool.
+    pub fn runs_long(&self) -> bool {
+        matches!(self.command, Command::Sanitize { immediate: false, .. })
     }
 
     /// Runs the command with the data-out collected, and ends it.

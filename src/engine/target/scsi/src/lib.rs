@@ -41,5 +41,6 @@ pub use unit::{BLOCK_BYTES, LogicalUnit, UnitSettings};
 /// Most data-out that a [`Plan::Collect`] asks for.
 pub const MAX_COLLECT: usize = 16 << 20;
 
-/// Longest READ or WRITE in bytes (MAXIMUM TRANSFER LENGTH of the block limits page).
-pub const MAX_TRANSFER: usize = 16 << 20;
+/// Longest READ or WRITE in bytes (MAXIMUM TRANSFER LENGTH of the block limits page): ESXi can be set to
+/// 32,767 KiB (Disk.DiskMaxIOSize).
+pub const MAX_TRANSFER: usize = 32 << 20;

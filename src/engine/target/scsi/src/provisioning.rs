@@ -4,14 +4,14 @@ use plimsoll_storage::{BlockStore, Provisioning};
 use plimsoll_wire::scsi::capacity::{
     Capacity, LbaState, parse_unmap, write_capacity_10, write_lba_status,
 };
-use plimsoll_wire::scsi::{Additional, Blocks, Command, Sense, Width};
+use plimsoll_wire::scsi::{Additional, Blocks, Command, Sense};
 
-use crate::Completion;
 use crate::blocks::exact;
-use crate::inquire::{MAX_BULK_BLOCKS, MAX_UNMAP_DESCRIPTORS};
+use crate::inquire::{MAX_UNMAP_BLOCKS, MAX_UNMAP_DESCRIPTORS, MAX_WRITE_SAME_BLOCKS};
 use crate::job::{Job, Step, data_in, parameter_list};
 use crate::ranges::{byte_range, check_protect, count_at, is_durable};
 use crate::unit::{BLOCK_BYTES, read_sense, write_sense};
+use crate::{Completion, LogicalUnit};
 
 /// Bytes of pattern that WRITE SAME writes at a time.
 const CHUNK: usize = 1 << 20;
@@ -23,21 +23,20 @@ const MAX_COUNT: u64 = u32::MAX as u64;
 /// Checks the command's fields and says what it needs.
 pub(crate) fn prepare(job: &Job, expected_out: usize) -> Result<Step, Sense> {
     match job.command {
-        Command::WriteSame { width, blocks, protect, anchor, unmap, no_data } => {
+        Command::WriteSame { width, blocks, protect, anchor, no_data, .. } => {
             check_protect(protect)?;
             // Blocks cannot be anchored (ANC_SUP is 0), and ANCHOR means nothing without UNMAP.
             if anchor {
                 return Err(Sense::cdb_field(1, Some(4)));
             }
-            // NDOB writes zeroes, or unmaps (SBC-4 5.55).
-            let data = if no_data { 0 } else { BLOCK_BYTES as usize };
             byte_range(job.unit(), blocks)?;
-            // WSNZ: zero blocks do not mean the rest of the unit.
-            if blocks.count == 0 || blocks.count > MAX_BULK_BLOCKS {
+            // WSNZ: no blocks do not mean the rest of the unit.
+            if blocks.count == 0 || blocks.count > MAX_WRITE_SAME_BLOCKS {
                 return Err(Sense::cdb_field(count_at(width), None));
             }
+            // NDOB writes zeroes, or unmaps (SBC-4 5.55).
+            let data = if no_data { 0 } else { BLOCK_BYTES as usize };
             exact(data, expected_out)?;
-            let _ = unmap;
             Ok(Step::Collect { len: data, blocking: true })
         }
         Command::Unmap { anchor, length } => {
@@ -71,7 +70,7 @@ pub(crate) fn capacity_16(job: &Job, allocation: usize) -> Completion {
         last_lba: job.unit().blocks().saturating_sub(1),
         block_bytes: BLOCK_BYTES,
         protected: false,
-        physical_exponent: 0,
+        physical_exponent: job.unit().settings().physical_exponent,
         provisioning_managed: true,
         reads_zeroes: true,
         lowest_aligned: 0,
@@ -136,14 +135,14 @@ pub(crate) fn unmap(job: &Job, data: &[u8]) -> Result<Completion, Sense> {
         return Err(Sense::parameter_field(2, None));
     }
     let total: u64 = runs.clone().map(|run| u64::from(run.count)).sum();
-    if total > u64::from(MAX_BULK_BLOCKS) {
+    if total > u64::from(MAX_UNMAP_BLOCKS) {
         return Err(Sense::parameter_field(8, None));
     }
     for run in runs.clone() {
-        byte_range(unit, run)?;
+        unmap_range(unit, run)?;
     }
     for run in runs {
-        let (offset, bytes) = byte_range(unit, run)?;
+        let (offset, bytes) = unmap_range(unit, run)?;
         if bytes > 0 {
             unit.store().unmap(offset, bytes).map_err(|error| write_sense(&error))?;
         }
@@ -151,13 +150,20 @@ pub(crate) fn unmap(job: &Job, data: &[u8]) -> Result<Completion, Sense> {
     Ok(Completion::good())
 }
 
+/// Bytes of a descriptor; one without blocks may stand at the very end of the unit.
+fn unmap_range(unit: &LogicalUnit, run: Blocks) -> Result<(u64, u64), Sense> {
+    if run.count == 0 && run.lba == unit.blocks() { Ok((0, 0)) } else { byte_range(unit, run) }
+}
+
 /// WRITE SAME(10) and (16) (SBC-4 5.54, 5.55).
 pub(crate) fn write_same(job: &Job, data: &[u8]) -> Result<Completion, Sense> {
-    let Command::WriteSame { width, blocks, unmap, no_data, .. } = job.command else {
+    let Command::WriteSame { blocks, unmap, no_data, .. } = job.command else {
         return Err(Sense::illegal(Additional::INVALID_COMMAND_OPERATION_CODE));
     };
-    debug_assert!(!no_data || width == Width::Sixteen);
     let unit = job.unit();
+    if !no_data {
+        exact(BLOCK_BYTES as usize, data.len())?;
+    }
     let (offset, bytes) = byte_range(unit, blocks)?;
     let store = unit.store();
     let zero = no_data || data.iter().all(|&byte| byte == 0);
@@ -166,7 +172,7 @@ pub(crate) fn write_same(job: &Job, data: &[u8]) -> Result<Completion, Sense> {
         (true, true) => store.unmap(offset, bytes),
         (true, false) => store.write_zeroes(offset, bytes),
         (false, _) => {
-            let pattern = data.repeat((CHUNK / data.len()).min(blocks.count as usize));
+            let pattern = data.repeat((bytes.min(CHUNK as u64) as usize).div_ceil(data.len()));
             (0..bytes).step_by(pattern.len()).try_for_each(|at| {
                 let len = (bytes - at).min(pattern.len() as u64) as usize;
                 store.write(offset + at, &pattern[..len])

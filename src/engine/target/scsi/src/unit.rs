@@ -39,12 +39,27 @@ pub(crate) const DESCRIPTOR_SENSE: u32 = 1 << 7;
 pub(crate) const MODE: u32 = SOFTWARE_WRITE_PROTECT | WRITE_THROUGH | DESCRIPTOR_SENSE;
 
 /// What can be set per unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitSettings {
     /// Refuse writes (WP in the mode header).
     pub read_only: bool,
     /// A removable medium: START STOP UNIT can eject it. Arrays have fixed ones.
     pub removable: bool,
+    /// LOGICAL BLOCKS PER PHYSICAL BLOCK EXPONENT: 0, or 3 to show 4 KiB physical blocks (512e).
+    pub physical_exponent: u8,
+    /// Bytes that SANITIZE OVERWRITE writes per second, so that it leaves the host to other volumes.
+    pub overwrite_bytes_per_second: u64,
+}
+
+impl Default for UnitSettings {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            removable: false,
+            physical_exponent: 0,
+            overwrite_bytes_per_second: 64 << 20,
+        }
+    }
 }
 
 /// What changes under the lock.

@@ -58,6 +58,7 @@ additional! {
     NOT_ACCESSIBLE_UNAVAILABLE 0x04 0x0c "logical unit not accessible, target port in unavailable state"
     NOT_READY_SPACE_ALLOCATION_IN_PROGRESS 0x04 0x14 "logical unit not ready, space allocation in progress"
     NOT_READY_SANITIZE_IN_PROGRESS 0x04 0x1b "logical unit not ready, sanitize in progress"
+    UNREACHABLE_COPY_TARGET 0x08 0x04 "unreachable copy target"
     WRITE_ERROR 0x0c 0x00 "write error"
     COPY_TARGET_DEVICE_NOT_REACHABLE 0x0d 0x02 "copy target device not reachable"
     COPY_DATA_UNDERRUN 0x0d 0x04 "copy target device data underrun"

@@ -74,6 +74,8 @@ impl BlockLimits {
 pub struct BlockCharacteristics {
     /// MEDIUM ROTATION RATE: 1 for a medium that does not rotate.
     pub rotation_rate: u16,
+    /// WABEREQ: how a read of an erased block ends; 1 is without an error.
+    pub erased_reads: u8,
     /// FUAB: FUA is honoured as SBC-4 defines it for SYNCHRONIZE CACHE.
     pub fua_behaviour: bool,
 }
@@ -83,14 +85,19 @@ impl BlockCharacteristics {
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut b = [0; 60];
         b[0..2].copy_from_slice(&self.rotation_rate.to_be_bytes());
+        b[3] = self.erased_reads << 6;
         b[4] = u8::from(self.fua_behaviour) << 1;
         out.extend_from_slice(&b);
     }
 
     /// Reads the body of the page.
     pub fn parse(body: &[u8]) -> Option<Self> {
-        let flags = body.get(4).copied().unwrap_or(0);
-        Some(Self { rotation_rate: be16(body, 0)?, fua_behaviour: flags & 2 != 0 })
+        let [erased, flags] = array(body, 3).unwrap_or_default();
+        Some(Self {
+            rotation_rate: be16(body, 0)?,
+            erased_reads: erased >> 6,
+            fua_behaviour: flags & 2 != 0,
+        })
     }
 }
 
@@ -173,7 +180,8 @@ mod tests {
 
     #[test]
     fn sbc4_6_6_2_and_6_6_7_round_trip() {
-        let characteristics = BlockCharacteristics { rotation_rate: 1, fua_behaviour: true };
+        let characteristics =
+            BlockCharacteristics { rotation_rate: 1, erased_reads: 1, fua_behaviour: true };
         let mut body = Vec::new();
         characteristics.write(&mut body);
         assert_eq!(BlockCharacteristics::parse(&body), Some(characteristics));

@@ -180,6 +180,13 @@ impl Command {
                 format: cdb[1] & 7,
                 allocation: u32_at(cdb, 6),
             },
+            // What it destroys makes SANITIZE strict: reserved bits are checked here.
+            op::SANITIZE if bit(cdb, 1, 6) => {
+                return Err(CdbError::Field { byte: 1, bit: Some(6) });
+            }
+            op::SANITIZE if cdb[2..7] != [0; 5] => {
+                return Err(CdbError::Field { byte: 2, bit: None });
+            }
             op::SANITIZE => match cdb[1] & 0x1f {
                 service @ (service::SANITIZE_OVERWRITE..=service::SANITIZE_CRYPTOGRAPHIC_ERASE
                 | service::SANITIZE_EXIT_FAILURE_MODE) => Self::Sanitize {

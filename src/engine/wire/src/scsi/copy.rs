@@ -69,10 +69,6 @@ pub fn write_target(designator: &Designator<'_>, block_bytes: u32, out: &mut Vec
 pub struct CopyTarget<'a> {
     /// DESCRIPTOR TYPE CODE.
     pub kind: u8,
-    /// NUL: the descriptor names nothing.
-    pub null: bool,
-    /// LU ID TYPE; 0 is a logical unit number or an identification.
-    pub lu_id_type: u8,
     /// PERIPHERAL DEVICE TYPE.
     pub peripheral: u8,
     /// The designator, if the descriptor is an identification that is whole.
@@ -87,8 +83,6 @@ impl<'a> CopyTarget<'a> {
         let identification = bytes[0] == TARGET_IDENTIFICATION;
         Self {
             kind: bytes[0],
-            null: bytes[1] & 0x20 != 0,
-            lu_id_type: bytes[1] >> 6,
             peripheral: bytes[1] & 0x1f,
             designator: identification.then(|| Designator::parse(&bytes[4..28])).flatten(),
             block_bytes: u32::from_be_bytes([0, bytes[29], bytes[30], bytes[31]]),
@@ -279,7 +273,7 @@ mod tests {
         assert_eq!(CopyHeader::parse(&bytes), Some(header));
         let target = CopyTarget::parse(bytes[16..].first_chunk().unwrap());
         assert_eq!(target.designator, Some(Designator::naa(&naa)));
-        assert_eq!((target.kind, target.null, target.block_bytes), (0xe4, false, 512));
+        assert_eq!((target.kind, target.peripheral, target.block_bytes), (0xe4, 0, 512));
         assert_eq!(CopySegment::parse(&bytes[48..]), Some(segment));
         assert_eq!(CopySegment::parse(&bytes[48..75]), None);
         assert_eq!(CopyHeader::parse(&bytes[..15]), None);
