@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plimsoll_fabric::{Close, Io, Payload};
 use plimsoll_storage::{Admission, Direction, Ready, StoreError};
@@ -19,6 +20,11 @@ use super::reply::Expected;
 use super::tasks::{Tag, Task, Work};
 use super::{IMMEDIATE_TASKS, Session};
 use crate::connection::Event;
+
+/// With data digests a read is copied when it is queued; it waits while more than this is queued.
+const COPIED_BYTES_MAX: usize = 4 << 20;
+/// How long such a read waits before it looks again.
+const COPY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Sense of a command whose data phase went wrong (section 11.4.7.2).
 pub(super) fn aborted(additional: Additional) -> Completion {
@@ -77,6 +83,12 @@ impl Session {
             return self.read_failed(command.itt, expected, gone(), io);
         };
         let admission = unit.volume().admit(self.host, &self.flow, Direction::Read, total, io.now);
+        let admission = match admission {
+            Admission::Now if self.digests.data && io.send.len() > COPIED_BYTES_MAX => {
+                Admission::At(io.now + COPY_PAUSE)
+            }
+            admission => admission,
+        };
         let payloads = &mut self.payloads;
         payloads.clear();
         match admission {
@@ -109,6 +121,10 @@ impl Session {
     /// A read whose time has come.
     pub(super) fn read_admitted(&mut self, tag: Tag, io: &mut Io<'_>) {
         let Some(task) = self.tasks.get_mut(tag) else { return };
+        if self.digests.data && io.send.len() > COPIED_BYTES_MAX {
+            self.parked.push(Reverse((io.now + COPY_PAUSE, tag)));
+            return;
+        }
         let work = Work::Running { aborted: false, r2t_sn: 0, _charge: None };
         let Work::Read { unit, offset, len } = std::mem::replace(&mut task.work, work) else {
             return;

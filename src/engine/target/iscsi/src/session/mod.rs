@@ -92,9 +92,8 @@ pub(crate) struct Session {
     unanswered: Vec<management::Unanswered>,
     flow: FlowLimiter,
     memory: Arc<AtomicUsize>,
-    /// Payloads of the read in progress, and a copy of them for its digest; kept for their room.
+    /// Payloads of the read in progress; kept for their room.
     payloads: Vec<Payload>,
-    snapshot: Vec<u8>,
     text: Assembler,
     answer: Chunks,
     heard: Instant,
@@ -137,7 +136,6 @@ impl Session {
             flow: FlowLimiter::new(),
             memory: Arc::default(),
             payloads: Vec::new(),
-            snapshot: Vec::new(),
             text: Assembler::default(),
             answer: Chunks::default(),
             heard: now,

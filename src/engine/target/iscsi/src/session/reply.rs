@@ -70,36 +70,24 @@ impl Session {
             };
             self.put_header(send, &header.build());
             let mut left = len as usize;
-            let mut snapshot = std::mem::take(&mut self.snapshot);
-            while left > 0 {
-                let Some(payload) = current.as_mut() else { break };
-                let part = if payload.len() <= left {
-                    let whole = current.take();
-                    current = rest.next();
-                    whole
-                } else {
-                    Some(payload.split_to(left))
-                };
-                let Some(part) = part else { break };
-                left -= part.len();
-                if self.digests.data {
-                    part.copy_to(&mut snapshot);
-                } else {
+            let pad = padding(left);
+            if self.digests.data {
+                send.append(|out| {
+                    let start = out.len();
+                    while let Some(part) = next_part(&mut current, &mut rest, &mut left) {
+                        part.copy_to(out);
+                    }
+                    out.resize(out.len() + pad, 0);
+                    let crc = digest::crc32c(&out[start..]);
+                    out.extend_from_slice(&crc);
+                });
+            } else {
+                while let Some(part) = next_part(&mut current, &mut rest, &mut left) {
                     send.payload(part);
                 }
-            }
-            debug_assert_eq!(left, 0, "the store gave fewer bytes than were asked for");
-            let pad = padding(len as usize);
-            if self.digests.data {
-                snapshot.resize(snapshot.len() + pad, 0);
-                let crc = digest::crc32c(&snapshot);
-                send.bytes(&snapshot);
-                send.bytes(&crc);
-                snapshot.clear();
-            } else if pad > 0 {
                 send.bytes(&[0; 3][..pad]);
             }
-            self.snapshot = snapshot;
+            debug_assert_eq!(left, 0, "the store gave fewer bytes than were asked for");
             offset += len;
             data_sn += 1;
             if burst_left == 0 {
@@ -140,6 +128,7 @@ impl Session {
         if good && total > 0 {
             let mut data = completion.data_in;
             data.truncate(total as usize);
+            self.payloads.clear();
             self.payloads.push(Payload::from_vec(data));
             let (reads, bytes) = (self.stats.reads, self.stats.read_bytes);
             self.send_read(send, itt, total, read_residual);
@@ -202,4 +191,24 @@ impl Session {
             send.bytes(&digest::header(bhs));
         }
     }
+}
+
+/// The next of the `left` bytes of a segment that lie in one payload; counts them off.
+#[inline]
+fn next_part(
+    current: &mut Option<Payload>,
+    rest: &mut impl Iterator<Item = Payload>,
+    left: &mut usize,
+) -> Option<Payload> {
+    if *left == 0 {
+        return None;
+    }
+    let payload = current.as_mut()?;
+    let part = if payload.len() <= *left {
+        std::mem::replace(current, rest.next())?
+    } else {
+        payload.split_to(*left)
+    };
+    *left -= part.len();
+    Some(part)
 }

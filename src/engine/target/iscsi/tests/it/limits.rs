@@ -136,3 +136,26 @@ fn a_limited_volume_holds_back_reads_writes_and_r2ts() {
     }
     assert_eq!(first, Some(nop.itt), "the ping is answered before the second write is let in");
 }
+
+/// With data digests data is copied to be sent; however much is asked for at once, little is copied at a time,
+/// and everything comes in the end.
+#[test]
+fn reads_with_digests_wait_for_those_before_them() {
+    let array = Array::start();
+    let keys = [("DataDigest", "CRC32C"), ("MaxRecvDataSegmentLength", "262144")];
+    let mut raw = Raw::login(array.address(), &keys);
+    raw.ready();
+    let mut bytes = Vec::new();
+    let mut open = Vec::new();
+    for _ in 0..60 {
+        let command = raw.command(&crate::raw::read10(0, 16384), Direction::Read, 8 << 20);
+        bytes.extend_from_slice(&command.build());
+        open.push(command.itt);
+    }
+    raw.send_bytes(&bytes);
+    await_that("most of them to wait", || array.server.sessions()[0].stats.outstanding > 50);
+    for itt in open {
+        let ended = raw.end_of(itt);
+        assert_eq!((ended.status, ended.data.len()), (0, 8 << 20));
+    }
+}
