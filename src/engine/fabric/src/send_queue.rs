@@ -14,6 +14,8 @@ use crate::Payload;
 const PARTS_A_CALL: usize = 256;
 /// A header buffer that has this many bytes sent is moved to the front when the queue never runs empty.
 const COMPACT_AT: usize = 64 << 10;
+/// A header buffer that has grown beyond this (copied data with digests) is given back when it is sent.
+const HEADERS_KEPT: usize = 2 << 20;
 
 enum Part {
     /// `len` bytes of the header buffer; parts of this kind are consumed in the order of the buffer.
@@ -168,6 +170,7 @@ impl SendQueue {
         }
         if self.sent == self.headers.len() {
             self.headers.clear();
+            self.headers.shrink_to(HEADERS_KEPT);
             self.sent = 0;
         } else if self.sent >= COMPACT_AT && self.sent * 2 >= self.headers.len() {
             self.headers.drain(..self.sent);
