@@ -47,6 +47,17 @@ pub enum TargetError {
     /// The iSCSI target cannot be set up.
     #[error("iscsi: {0}")]
     Iscsi(#[from] plimsoll_target_iscsi::ServerError),
+    /// The NFS server cannot be set up.
+    #[error("nfs: {0}")]
+    Nfs(#[from] plimsoll_target_nfs::ServerError),
+    /// The files of a volume cannot be opened.
+    #[error("volume {volume}: {source}")]
+    Files {
+        /// The volume.
+        volume: String,
+        /// Why.
+        source: plimsoll_storage::namespace::OpenError,
+    },
     /// A part of the system could not be started.
     #[error("cannot start {what}: {source}")]
     Start {

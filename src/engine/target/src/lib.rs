@@ -5,7 +5,9 @@
 
 pub mod config;
 mod error;
+mod exports;
 mod listen;
+mod protocols;
 mod quick;
 mod reconcile;
 mod running;

@@ -1,6 +1,5 @@
 //! A target that serves: its addresses, its array, its statistics, its end.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use plimsoll_fabric::Loops;
-use plimsoll_storage::{Array, ArraySettings, Blocking, Volume};
-use plimsoll_target_iscsi::{Portal, Server, TargetSettings};
-use plimsoll_target_scsi::{Device, Identity, Port};
+use plimsoll_storage::{Array, ArraySettings, Blocking};
 use serde::Serialize;
 
-use crate::config::{Config, IscsiConfig, Serve};
-use crate::listen::{listen, url_address};
+use crate::config::{Config, Serve};
+use crate::protocols::{Iscsi, Nfs};
 use crate::reconcile::{Which, reconcile};
 use crate::statistics::{PoolStatistics, Statistics, VolumeStatistics};
-use crate::units::Units;
 use crate::{Backing, TargetError};
 
 /// How often thresholds are looked at.
@@ -38,14 +34,6 @@ pub struct Served {
     pub url: String,
 }
 
-/// The iSCSI side.
-struct Iscsi {
-    server: Server,
-    name: String,
-    units: Arc<Units>,
-    portals: Vec<Portal>,
-}
-
 /// A running target; dropping it stops it as [`Running::stop`] does, without telling what failed.
 pub struct Running {
     started: Instant,
@@ -53,6 +41,7 @@ pub struct Running {
     config: Mutex<Config>,
     blocking: Arc<Blocking>,
     iscsi: Option<Iscsi>,
+    nfs: Option<Nfs>,
     monitor: Option<(Sender<()>, JoinHandle<()>)>,
     loops: Option<Loops>,
 }
@@ -72,6 +61,10 @@ impl Target {
             Some(iscsi) => Some(Iscsi::start(iscsi, &config, &array, &blocking, &loops)?),
             None => None,
         };
+        let nfs = match &config.nfs {
+            Some(nfs) => Some(Nfs::start(nfs, &config, &array, &blocking, &loops)?),
+            None => None,
+        };
         let monitor = monitor(&array)?;
         Ok(Running {
             started: Instant::now(),
@@ -79,6 +72,7 @@ impl Target {
             config: Mutex::new(config),
             blocking,
             iscsi,
+            nfs,
             monitor: Some(monitor),
             loops: Some(loops),
         })
@@ -115,74 +109,14 @@ fn monitor(array: &Arc<Array>) -> Result<(Sender<()>, JoinHandle<()>), TargetErr
     Ok((stop, thread))
 }
 
-impl Iscsi {
-    fn start(
-        iscsi: &IscsiConfig,
-        config: &Config,
-        array: &Arc<Array>,
-        blocking: &Arc<Blocking>,
-        loops: &Loops,
-    ) -> Result<Self, TargetError> {
-        let server = Server::new(iscsi.settings(config)?, Arc::clone(blocking));
-        let name = iscsi.target_name(config);
-        let groups: BTreeSet<u16> = iscsi.portals.iter().map(|portal| portal.group).collect();
-        let ports: Vec<Port> =
-            groups.into_iter().map(|group| Port { relative: group, group }).collect();
-        let identity = Identity {
-            vendor: "PLIMSOLL".to_owned(),
-            product: "DATASTORE".to_owned(),
-            revision: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let device = Device::new(&name, identity, &ports);
-        for portal in &iscsi.portals {
-            device.set_access_state(portal.group, portal.state.into());
-        }
-        let units = Arc::new(Units::new(Arc::clone(&device), config.read_only(Serve::Iscsi)));
-        let heard = Arc::clone(&units);
-        array.subscribe(move |event| heard.on_event(event));
-        for volume in array.volumes() {
-            units.add(&volume);
-        }
-        let access =
-            iscsi.access.iter().map(|rule| rule.access(config)).collect::<Result<_, _>>()?;
-        let settings = TargetSettings { name: name.clone(), alias: iscsi.alias.clone(), access };
-        server.add_target(settings, device)?;
-        let mut portals = Vec::new();
-        for portal in &iscsi.portals {
-            portals.push(server.listen(loops, listen(portal.listen)?, portal.group)?);
-        }
-        Ok(Self { server, name, units, portals })
-    }
-
-    fn urls<'a>(&'a self, volume: &'a Volume) -> impl Iterator<Item = String> + 'a {
-        volume.lun().into_iter().flat_map(move |lun| {
-            let url = move |portal: &Portal| {
-                format!("iscsi://{}/{}/{lun}", url_address(portal.address()), self.name)
-            };
-            self.portals.iter().map(url)
-        })
-    }
-
-    /// Stops accepting, asks sessions to log out, and waits for them for as long as the grace lasts.
-    fn stop(mut self, grace_s: u16) {
-        self.portals.clear();
-        let deadline = Instant::now() + Duration::from_secs(grace_s.into());
-        if self.server.request_logout(None, grace_s) == 0 {
-            return;
-        }
-        while !self.server.sessions().is_empty() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
 impl Running {
     /// Every volume with every address it is served under, in the order of their creation.
     pub fn urls(&self) -> Vec<Served> {
         let mut served = Vec::new();
         for volume in self.array.volumes() {
             let iscsi = self.iscsi.iter().flat_map(|iscsi| iscsi.urls(&volume));
-            served.extend(iscsi.map(|url| Served {
+            let nfs = self.nfs.iter().flat_map(|nfs| nfs.urls(&volume));
+            served.extend(iscsi.chain(nfs).map(|url| Served {
                 volume: volume.name().to_owned(),
                 serial: volume.serial().to_owned(),
                 url,
@@ -198,7 +132,12 @@ impl Running {
 
     /// Where the iSCSI portals listen.
     pub fn iscsi_portals(&self) -> Vec<SocketAddr> {
-        self.iscsi.iter().flat_map(|iscsi| &iscsi.portals).map(Portal::address).collect()
+        self.iscsi.iter().flat_map(Iscsi::addresses).collect()
+    }
+
+    /// Where the NFS server listens.
+    pub fn nfs_addresses(&self) -> Vec<SocketAddr> {
+        self.nfs.iter().flat_map(Nfs::addresses).collect()
     }
 
     /// What was done so far.
@@ -225,7 +164,7 @@ impl Running {
         Statistics {
             uptime_s: self.started.elapsed().as_secs_f64(),
             connections: self.loops.as_ref().map_or(0, Loops::connections),
-            iscsi_sessions: self.iscsi.as_ref().map_or(0, |iscsi| iscsi.server.sessions().len()),
+            iscsi_sessions: self.iscsi.as_ref().map_or(0, Iscsi::sessions),
             blocking_queued: self.blocking.queued(),
             pools: pools.collect(),
             volumes: volumes.collect(),
@@ -242,7 +181,10 @@ impl Running {
             return Err(config.error(section, 0, message));
         }
         if let Some(iscsi) = &self.iscsi {
-            iscsi.units.set_read_only(config.read_only(Serve::Iscsi));
+            iscsi.set_read_only(config.read_only(Serve::Iscsi));
+        }
+        if let Some(nfs) = &self.nfs {
+            nfs.set_read_only(config.read_only(Serve::Nfs));
         }
         reconcile(&self.array, config, Which::ChangedSince(&current))?;
         *current = config.clone();
@@ -262,10 +204,12 @@ impl Running {
         }
         let grace_s =
             self.config.lock().unwrap_or_else(PoisonError::into_inner).server.stop_grace_s;
+        // Nobody new; then iSCSI sessions log out, while NFS clients simply come again after the restart.
+        let nfs = self.nfs.take();
         if let Some(iscsi) = self.iscsi.take() {
             iscsi.stop(grace_s);
         }
-        drop(loops);
+        drop((nfs, loops));
         Ok(self.array.flush()?)
     }
 }

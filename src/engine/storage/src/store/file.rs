@@ -32,6 +32,9 @@ use crate::{Space, StoreError};
 const RESIDENT_MS: u64 = 1000;
 /// Bytes of one mapping: 64 TiB of touched data stay within the kernel's 65,530 mappings per process.
 const WINDOW_BYTES: u64 = 1 << 30;
+/// Longest `pwrite`. The page cache makes folios as long as the writes that fill them, and ext4 walks over all
+/// blocks of a folio in each later write to a part of it: see docs/decisions/0005.
+const WRITE_STEP: u64 = 16 << 10;
 /// Most pages a grain has.
 const PAGES: usize = GRAIN_BYTES / 4096;
 
@@ -466,8 +469,18 @@ impl FileStore {
         self.file.read_exact_at(buffer, offset).map_err(|error| StoreError::io("read", &error))
     }
 
+    /// In short steps: see [`WRITE_STEP`].
     fn pwrite(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all_at(data, offset).map_err(|error| StoreError::io("write", &error))
+        let mut at = 0;
+        while at < data.len() {
+            let position = offset + at as u64;
+            let len = ((WRITE_STEP - position % WRITE_STEP) as usize).min(data.len() - at);
+            self.file
+                .write_all_at(&data[at..at + len], position)
+                .map_err(|error| StoreError::io("write", &error))?;
+            at += len;
+        }
+        Ok(())
     }
 }
 

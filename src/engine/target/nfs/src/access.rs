@@ -22,6 +22,11 @@ pub struct Network {
 pub struct NetworkError(String);
 
 impl Network {
+    /// All addresses of the family of `address`.
+    pub fn all_like(address: IpAddr) -> Self {
+        Self { address, prefix: 0 }
+    }
+
     /// Whether the address lies in the network. An IPv4 address mapped into IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (network, bits) = bits_of(self.address);

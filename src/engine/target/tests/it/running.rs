@@ -29,6 +29,13 @@ fn tool(name: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
+/// The URL of an export as libnfs wants it: version 3, both services on the one port.
+fn nfs_url(running: &Running, export: &str) -> String {
+    let address = running.nfs_addresses()[0];
+    let (host, port) = (address.ip(), address.port());
+    format!("nfs://{host}/{export}?version=3&nfsport={port}&mountport={port}")
+}
+
 fn url<'a>(running: &'a Running, urls: &'a mut Vec<String>, scheme: &str) -> &'a str {
     *urls = running.urls().into_iter().map(|served| served.url).collect();
     urls.iter().find(|url| url.starts_with(scheme)).unwrap()
@@ -48,8 +55,14 @@ fn quick_serves_each_volume_under_a_url_that_others_clients_can_use() {
     if let Some(inquiry) = tool("iscsi-inq", &[&first]) {
         assert!(inquiry.contains("PLIMSOLL"), "{inquiry}");
     }
+    let nfs = url(&running, &mut urls, "nfs://").to_owned();
+    assert_eq!(nfs, format!("nfs://{}/export0", running.nfs_addresses()[0]));
+    if let Some(list) = tool("nfs-ls", &[&nfs_url(&running, "export0")]) {
+        assert!(!list.contains("Failed"), "{list}");
+    }
     let statistics = running.statistics();
     assert_eq!(statistics.volumes.len(), 4);
+    assert_eq!(running.urls().len(), 4);
     running.stop().unwrap();
     assert!(TcpStream::connect(portal).is_err(), "nobody listens after the stop");
 }
@@ -112,6 +125,34 @@ fn an_address_that_is_taken_is_named() {
     config.iscsi.as_mut().unwrap().portals[0].listen = running.iscsi_portals()[0];
     let error = Target::start(config).unwrap_err().to_string();
     assert!(error.contains(&running.iscsi_portals()[0].to_string()), "{error}");
+}
+
+#[test]
+fn files_are_kept_in_a_folder_and_exports_come_and_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let local = folder.path().join("local");
+    std::fs::write(&local, vec![b'x'; 3 * MIB as usize]).unwrap();
+    let local = local.to_str().unwrap();
+    let back = folder.path().join("back");
+    let start = || Target::start(quick(Backing::Dir(folder.path().join("data")), 1)).unwrap();
+    let running = start();
+    let there =
+        |running: &Running| nfs_url(running, "export0").replacen("/export0?", "/export0/file?", 1);
+    let Some(_) = tool("nfs-cp", &[local, &there(&running)]) else { return };
+    let used = running.statistics().volumes[1].used_bytes;
+    assert!(used >= 3 * MIB, "{used}");
+    running.stop().unwrap();
+
+    let running = start();
+    tool("nfs-cp", &[&there(&running), back.to_str().unwrap()]).unwrap();
+    assert!(std::fs::read(&back).unwrap() == std::fs::read(local).unwrap());
+    let used = running.statistics().volumes[1].used_bytes;
+    assert!(used >= 3 * MIB, "{used}");
+    running.array().delete_volume("export0").unwrap();
+    let gone = tool("nfs-ls", &[&nfs_url(&running, "export0")]).unwrap();
+    assert!(gone.contains("NOENT") || gone.contains("denied") || gone.contains("ACC"), "{gone}");
+    running.stop().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path().join("data/exports")).unwrap().count(), 0);
 }
 
 fn load(path: &Path, text: &str) -> Config {
