@@ -107,6 +107,11 @@ pub(crate) fn host_port(authority: &str) -> Result<(String, Option<u16>), &'stat
     if host.is_empty() {
         return Err("a host is missing");
     }
+    // Letters, digits and what names, addresses and zones are written with; the rest cannot be shown again.
+    let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':' | '%');
+    if !host.chars().all(is_host) {
+        return Err("a host is a name or an address");
+    }
     Ok((host.to_owned(), port))
 }
 
@@ -174,6 +179,8 @@ mod tests {
             "iscsi://host/iqn/x",
             "iscsi://joe@host/iqn/0",
             "iscsi:///i/0",
+            "iscsi://[[::1]/i/0",
+            "iscsi://a\u{7}b/i/0",
         ] {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }
