@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 
-use plimsoll_wire::mount3::{self, DirPath, MountOk, MountResult};
+use plimsoll_wire::mount3::{self, DirPath, MountOk, MountResult, MountStatus};
 use plimsoll_wire::nfs3::{
     self, Attributes, CommitArgs, CommitResult, CreateArgs, CreateHow, CreateOk, CreateResult,
     DirOp, Failure, FsInfoOk, FsInfoResult, FsStatOk, FsStatResult, GetAttrResult, LookupOk,
@@ -39,7 +39,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Mounts the export of a URL.
+    /// Mounts what a URL names: an export, or a file or folder within one.
     pub fn mount(url: &NfsUrl, options: &Options) -> Result<Self, Error> {
         let mut last = None;
         for address in tcp::resolve(&url.host, url.port.unwrap_or(nfs3::PORT))? {
@@ -66,21 +66,30 @@ impl Export {
                 by_portmap(mount3::PROGRAM, mount3::VERSION)?,
             ),
         };
-        let root = match mnt(&mut caller(mount), credential, &url.export) {
+        let mounted = match mount_path(&mut caller(mount), credential, &url.export) {
             Err(Fault::NotServed(_)) => {
                 mount = by_portmap(mount3::PROGRAM, mount3::VERSION)?;
-                mnt(&mut caller(mount), credential, &url.export)
+                mount_path(&mut caller(mount), credential, &url.export)
             }
             answer => answer,
         };
-        let root = root.map_err(|fault| failed(fault, mount))?;
+        let (path, root) = mounted.map_err(|fault| failed(fault, mount))?;
         let mut caller = caller(server);
         let target = nfs(Procedure::FsInfo, "FSINFO");
         let limits: FsInfoResult = caller
             .call(target, credential, &root.wire(), owned)
             .map_err(|fault| failed(fault, server))?;
         let limits = limits.map_err(|failure| status_error("FSINFO", &failure))?;
-        Ok(Self { caller, identity, mount, path: url.export.clone(), root, limits })
+        let mut export = Self { caller, identity, mount, path: path.to_owned(), root, limits };
+        let below = &url.export[path.len()..];
+        match export.walk(below)? {
+            Some(found) => export.root = found.handle,
+            None => {
+                let reason = format!("there is no {below} in the export {path}");
+                return Err(export.caller.refused(reason));
+            }
+        }
+        Ok(export)
     }
 
     /// Tells the server that the export is not used any more; it is a courtesy that may fail.
@@ -92,7 +101,7 @@ impl Export {
         answer.map_err(|fault| failed(fault, self.mount))
     }
 
-    /// The root of the export: a directory, or the file that the URL names.
+    /// What the URL names: a directory, mostly the root of the export, or a file.
     pub fn root(&self) -> Handle {
         self.root
     }
@@ -322,22 +331,46 @@ fn made(
     Ok(result.map(|CreateOk { file, attributes, .. }| (file.map(Handle::from), attributes)))
 }
 
-fn mnt(caller: &mut Caller, credential: Credential<'_>, path: &str) -> Result<Handle, Fault> {
-    let path = DirPath(path.as_bytes());
+/// Mounts the path or, where only a folder above it is exported, that: gives what was mounted and its handle.
+fn mount_path<'p>(
+    caller: &mut Caller,
+    credential: Credential<'_>,
+    path: &'p str,
+) -> Result<(&'p str, Handle), Fault> {
+    let mut shorter = path;
+    let mut first = None;
+    loop {
+        let status = match mnt(caller, credential, shorter)? {
+            Ok(handle) => return Ok((shorter, handle)),
+            Err(status) => status,
+        };
+        // What the server says of the whole path tells more than what it says of a part.
+        let first = first.get_or_insert(status);
+        match shorter.rfind('/') {
+            Some(at) if at > 0 => shorter = &shorter[..at],
+            _ => return Err(caller.refused(format!("mount of {path}: {first}")).into()),
+        }
+    }
+}
+
+fn mnt(
+    caller: &mut Caller,
+    credential: Credential<'_>,
+    path: &str,
+) -> Result<Result<Handle, MountStatus>, Fault> {
     let target = mount_target(mount3::PROC_MNT, "MNT");
-    let answer = caller.call(target, credential, &path, |results| {
+    let answer = caller.call(target, credential, &DirPath(path.as_bytes()), |results| {
         let result: MountResult<'_> = results.value()?;
         Ok(result.map(|MountOk { handle, flavors }| (Handle::from(handle), flavors)))
     })?;
     match answer {
-        Ok((_, flavors)) if !flavors.is_empty() && !flavors.iter().any(|f| *f <= 1) => {
+        Ok((_, flavors)) if !flavors.is_empty() && !flavors.iter().any(|flavor| *flavor <= 1) => {
             let reason = format!(
-                "the export wants authentication flavours {flavors:?}; this client offers AUTH_SYS (1)"
+                "{path} wants authentication flavours {flavors:?}; this client offers AUTH_SYS (1)"
             );
             Err(caller.refused(reason).into())
         }
-        Ok((handle, _)) => Ok(handle),
-        Err(status) => Err(caller.refused(format!("mount of {path:?}: {status}")).into()),
+        other => Ok(other.map(|(handle, _)| handle)),
     }
 }
 

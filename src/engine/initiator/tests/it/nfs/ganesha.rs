@@ -26,6 +26,7 @@ struct Ganesha {
 
 impl Ganesha {
     /// None, with a note, outside of the judge's script.
+    #[expect(clippy::print_stdout, reason = "tells that the test was skipped")]
     fn start(test: &str) -> Option<Self> {
         if std::env::var_os("PLIMSOLL_JUDGE_GANESHA").is_none() {
             println!("skipped: {test} runs in tests/judges/nfs-ganesha");
@@ -148,6 +149,11 @@ fn set_up_and_clean_up_calls() {
     export.rename((&dir, b"x"), (&dir, b"y")).unwrap();
     assert!(export.lookup(&dir, b"x").unwrap().is_none());
     assert_eq!(export.walk("work/y").unwrap().unwrap().attributes.size_bytes, 3 << 20);
+    let deeper = NfsUrl { export: format!("{}/work/y", server.path()), ..server.nfs_url() };
+    let mut deeper = Export::mount(&deeper, &options()).unwrap();
+    let (handle, path) = (deeper.root(), deeper.path().to_owned());
+    assert_eq!(deeper.attributes(&handle).unwrap().size_bytes, 3 << 20);
+    assert!(server.path().starts_with(&path) || path.starts_with(&server.path()));
     for n in 0..700 {
         let name = format!("a file with a rather long name, number {n}");
         export.create(&dir, name.as_bytes(), CreateHow::Guarded(Default::default())).unwrap();
