@@ -289,7 +289,7 @@ impl FileStore {
                 let before = self.mask(part.grain);
                 let after = before | mask::touched(part.start, part.len);
                 self.set_mask(part.grain, after);
-                allocated += mask::charged(after) - mask::charged(before);
+                allocated += mask::growth(before, after);
             }
         }
         self.allocated.store(allocated, Ordering::Relaxed);
@@ -409,7 +409,7 @@ impl FileStore {
         };
         let growth: u64 = parts(offset, len)
             .map(touched)
-            .map(|(before, after)| mask::charged(after) - mask::charged(before))
+            .map(|(before, after)| mask::growth(before, after))
             .sum();
         if growth > 0 {
             self.space.reserve(growth)?;

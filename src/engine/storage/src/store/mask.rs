@@ -36,6 +36,11 @@ pub(super) fn charged(mask: u128) -> u64 {
     units as u64 * ALLOCATION_BYTES
 }
 
+/// Bytes that mapping more sectors adds to the charge; the common case, nothing new, is one comparison.
+pub(super) fn growth(before: u128, after: u128) -> u64 {
+    if before == after { 0 } else { charged(after) - charged(before) }
+}
+
 /// Sectors from `sector` to the end of the grain that are mapped (or not) like `sector` itself.
 pub(super) fn run(mask: u128, sector: u32) -> (bool, u32) {
     let rest = mask >> sector;

@@ -300,8 +300,7 @@ impl MemoryStore {
         let growth: u64 = parts(offset, len)
             .map(|part| {
                 let before = self.locked(part.grain).map_or(0, Grain::mask);
-                let after = before | mask::touched(part.start, part.len);
-                mask::charged(after) - mask::charged(before)
+                mask::growth(before, before | mask::touched(part.start, part.len))
             })
             .sum();
         if growth > 0 {
@@ -349,13 +348,14 @@ impl MemoryStore {
             }
             let _lock = self.stripes.exclusive(index, index);
             let Some(grain) = self.locked(index) else { continue };
-            grain.zero(start, part_len as usize);
             let before = grain.mask();
             let after = before & !mask::covered(start, part_len as usize);
-            grain.set_mask(after);
             let freed = mask::charged(before) - mask::charged(after);
             if after == 0 {
                 drop_grain(slot);
+            } else {
+                grain.zero(start, part_len as usize);
+                grain.set_mask(after);
             }
             self.allocated.fetch_sub(freed, Ordering::Relaxed);
             self.space.release(freed);
