@@ -288,7 +288,7 @@ impl Turn<'_> {
         let status = Status::from_code(reply.status);
         match (status, sense) {
             (Some(Status::Good | Status::ConditionMet), _) => {
-                self.end(part, Outcome::Short, reply.received)
+                self.end(part, Outcome::Short, reply.received);
             }
             (Some(Status::Busy), _) => {
                 counters.busy += 1;

@@ -27,12 +27,25 @@ const MAX_MOVES: u8 = 4;
 /// The longest that a target's Time2Wait is honoured.
 const MAX_TIME2WAIT: Duration = Duration::from_secs(30);
 
+/// Receives sampled per tick to learn how answers come.
+const PACE_SAMPLE: u32 = 64;
+/// Answers at least this often are fast.
+const FAST_PACE: Duration = Duration::from_micros(50);
+
 /// What changed on a flow by the events of a receive.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct News {
     /// The set-up ended: the flow is up with facts, or its facts are fresh.
     pub facts: bool,
     pub logged_out: bool,
+}
+
+/// How answers came in the sample of this tick.
+struct Pace {
+    since: Instant,
+    receives: u32,
+    answers: u32,
+    one_by_one: bool,
 }
 
 pub(super) struct Flow {
@@ -57,9 +70,7 @@ pub(super) struct Flow {
     deadline: Option<Instant>,
     attempts: u32,
     heard: Instant,
-    /// Running mean of the time between two answers.
-    pub pace: Duration,
-    paced_at: Instant,
+    pace: Pace,
     info_before: u64,
     pub ups: u64,
     pub last_end: Option<LinkEnd>,
@@ -92,8 +103,7 @@ impl Flow {
             deadline: None,
             attempts: 0,
             heard: now,
-            pace: Duration::from_millis(1),
-            paced_at: now,
+            pace: Pace { since: now, receives: 0, answers: 0, one_by_one: false },
             info_before: 0,
             ups: 0,
             last_end: None,
@@ -162,6 +172,8 @@ impl Flow {
 
     /// The regular look at a flow that is up: late tasks, silence, depth, refresh.
     pub fn on_tick(&mut self, now: Instant) -> Result<(), LinkEnd> {
+        self.pace.receives = 0;
+        self.pace.answers = 0;
         let Some(link) = &mut self.link else { return Ok(()) };
         if std::mem::take(&mut link.heard) {
             self.heard = now;
@@ -235,14 +247,30 @@ impl Flow {
         Ok(news)
     }
 
-    /// Takes note of when answers came.
+    /// Takes note of how answers come, with `depth` under way: a sample of receives at the start of every
+    /// tick decides whether they come fast and few at a time.
     #[inline]
-    pub fn keep_pace(&mut self, now: Instant, answers: usize) {
-        if answers > 0 {
-            let each = now.saturating_duration_since(self.paced_at) / answers as u32;
-            self.pace = (self.pace * 7 + each) / 8;
-            self.paced_at = now;
+    pub fn keep_pace(&mut self, now: Instant, answers: usize, depth: u32) {
+        let pace = &mut self.pace;
+        if pace.receives >= PACE_SAMPLE || answers == 0 {
+            return;
         }
+        if pace.receives == 0 {
+            pace.since = now;
+        }
+        pace.receives += 1;
+        pace.answers += answers as u32;
+        if pace.receives == PACE_SAMPLE {
+            let each = now.saturating_duration_since(pace.since) / pace.answers;
+            let few = pace.answers < PACE_SAMPLE * depth / 8;
+            pace.one_by_one = few && each < FAST_PACE;
+        }
+    }
+
+    /// Whether answers come fast and few at a time, by the sample of this tick.
+    #[inline]
+    pub fn comes_one_by_one(&self) -> bool {
+        self.pace.one_by_one && self.pace.receives >= PACE_SAMPLE
     }
 
     /// Marks the flow as carrying operations.

@@ -258,7 +258,7 @@ impl Session {
 
     fn put_small(&self, send: &mut SendQueue, bhs: &Bhs, data: &[u8]) {
         send.append(|out| {
-            plimsoll_wire::iscsi::frame::append(out, bhs, &[], data, self.agreed.digests)
+            plimsoll_wire::iscsi::frame::append(out, bhs, &[], data, self.agreed.digests);
         });
     }
 

@@ -29,8 +29,8 @@ const TICK: Duration = Duration::from_millis(250);
 const SPIN_DEPTH: usize = 2;
 /// The longest single transfer, whatever the unit allows.
 const MAX_PART: u32 = 4 << 20;
-/// Answers are gathered before waking when one comes at least this often, and so many are due ...
-const COALESCE_PACE: Duration = Duration::from_micros(50);
+/// Answers are gathered before waking when they come fast one by one (see [`Flow::keep_pace`]), and so many are
+/// due ...
 const COALESCE_TASKS: usize = 16;
 /// ... up to this share of the bytes that are due, and this many ...
 const COALESCE_SHARE: u64 = 4;
@@ -229,7 +229,8 @@ impl Unit {
     ///
     /// A target that sends every answer by itself would wake this side for each, and each wake-up costs more
     /// than the answer; a few answers at a time halve that. It is done only while answers come fast, so that
-    /// what it adds to a latency is small against the latency of so deep a queue.
+    /// what it adds to a latency is small against the latency of so deep a queue. A target that sends many
+    /// answers at once needs none of it.
     #[inline]
     fn gather(&mut self) -> bool {
         if !self.options.coalesce {
@@ -237,11 +238,11 @@ impl Unit {
         }
         let mut gathering = false;
         for flow in &mut self.flows {
-            let fast = flow.pace < COALESCE_PACE;
+            let one_by_one = flow.comes_one_by_one();
             let Some(link) = &mut flow.link else { continue };
             let due = link.session().map_or((0, 0), |(session, _)| session.due());
             let low_water = match due {
-                (tasks, bytes) if fast && tasks >= COALESCE_TASKS => {
+                (tasks, bytes) if one_by_one && tasks >= COALESCE_TASKS => {
                     (bytes / COALESCE_SHARE).clamp(1, COALESCE_BYTES) as u32
                 }
                 _ => 1,
@@ -319,7 +320,7 @@ impl Unit {
         let session = link.session();
         let has_events = session.is_some_and(|(session, _)| session.has_events());
         if let Some(now) = clock {
-            flow.keep_pace(now, completed);
+            flow.keep_pace(now, completed, self.core.selector.in_flight(index));
         }
         if !flow.up || has_events {
             completed += self.on_events(index, clock, sink);

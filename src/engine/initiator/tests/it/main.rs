@@ -1,4 +1,5 @@
 //! The clients against scripted peers and other people's servers.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod iscsi;
 mod nfs;

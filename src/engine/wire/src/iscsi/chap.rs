@@ -49,8 +49,9 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All, in the order in which an initiator offers them.
-    pub const ALL: [Self; 3] = [Self::Sha256, Self::Sha3_256, Self::Md5];
+    /// All, in the order in which an initiator offers them: the strongest, then MD5 before SHA-256, because tgt
+    /// and IET take the number 7 for SHA-1 and a login that agreed on it fails.
+    pub const ALL: [Self; 3] = [Self::Sha3_256, Self::Md5, Self::Sha256];
 
     fn parse(value: &str) -> Option<Self> {
         match value {
@@ -293,7 +294,7 @@ impl Prover {
         Self { own, target, state: ProverState::Begin }
     }
 
-    /// The first step: the algorithms, strongest first.
+    /// The first step: the algorithms, in the order of [`Algorithm::ALL`].
     pub fn offer() -> (&'static str, String) {
         let all: Vec<_> =
             Algorithm::ALL.iter().map(|algorithm| (*algorithm as u8).to_string()).collect();

@@ -106,7 +106,6 @@ pub struct Shared {
     /// Most bytes that one READ or WRITE may have, told in VPD page B0.
     pub max_transfer: u32,
     pub longest: AtomicU64,
-    pub most_outstanding: AtomicUsize,
 }
 
 pub struct Fake {
@@ -180,7 +179,6 @@ impl Fake {
             window: setting.window,
             max_transfer: setting.max_transfer,
             longest: AtomicU64::new(0),
-            most_outstanding: AtomicUsize::new(0),
         });
         let portals = (0..setting.portals)
             .map(|index| Portal::listen(Arc::clone(&shared), index as u16 + 1))
@@ -188,20 +186,8 @@ impl Fake {
         Self { shared, portals }
     }
 
-    pub fn with_script(
-        setting: Setting,
-        script: impl Fn(&ScsiCommand, u64) -> Act + Send + Sync + 'static,
-    ) -> Self {
-        let fake = Self::start(setting);
-        fake.set_script(script);
-        fake
-    }
-
     /// From now on the script decides for reads, writes and flushes; `u64` counts them from 0.
-    pub fn set_script(
-        &self,
-        script: impl Fn(&ScsiCommand, u64) -> Act + Send + Sync + 'static,
-    ) {
+    pub fn set_script(&self, script: impl Fn(&ScsiCommand, u64) -> Act + Send + Sync + 'static) {
         *self.shared.script.lock().unwrap() = Arc::new(script);
         self.shared.commands.store(0, Ordering::SeqCst);
     }
@@ -245,7 +231,6 @@ impl Portal {
                         group,
                         stat_sn: 1,
                         exp_cmd_sn: 1,
-                        outstanding: 0,
                         stalled: false,
                     };
                     let _ = connection.run();
@@ -270,7 +255,6 @@ struct Connection {
     group: u16,
     stat_sn: u32,
     exp_cmd_sn: u32,
-    outstanding: usize,
     stalled: bool,
 }
 
@@ -314,21 +298,7 @@ impl Connection {
                     self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
                     self.command(&command, data)?;
                 }
-                Some(Opcode::NopOut) => {
-                    let header = NopOut::parse(&bhs);
-                    if header.itt == NO_TAG {
-                        self.shared.pongs.fetch_add(1, Ordering::SeqCst);
-                    } else if !self.stalled {
-                        let reply = NopIn {
-                            data_len: 0,
-                            lun: header.lun,
-                            itt: header.itt,
-                            ttt: NO_TAG,
-                            sequence: self.sequence(),
-                        };
-                        self.send(&reply.build(), &[])?;
-                    }
-                }
+                Some(Opcode::NopOut) => self.nop(&bhs)?,
                 Some(Opcode::TaskRequest) if !self.stalled => {
                     self.shared.aborts.fetch_add(1, Ordering::SeqCst);
                     let itt = TaskRequest::parse(&bhs).itt;
@@ -351,6 +321,25 @@ impl Connection {
                 other => panic!("the initiator sent {other:?}"),
             }
         }
+    }
+
+    fn nop(&mut self, bhs: &Bhs) -> Done {
+        let header = NopOut::parse(bhs);
+        if header.itt == NO_TAG {
+            self.shared.pongs.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        if self.stalled {
+            return Ok(());
+        }
+        let reply = NopIn {
+            data_len: 0,
+            lun: header.lun,
+            itt: header.itt,
+            ttt: NO_TAG,
+            sequence: self.sequence(),
+        };
+        self.send(&reply.build(), &[])
     }
 
     fn log_in(&mut self) -> Done {
@@ -580,6 +569,7 @@ impl Connection {
                     self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
                     self.answer(&other, None, Act::Status(0x08))?;
                 }
+                Some(Opcode::NopOut) => self.nop(&bhs)?,
                 other => panic!("{other:?} while data was awaited"),
             }
         }
@@ -691,7 +681,6 @@ impl Connection {
     }
 
     fn respond(&mut self, command: &ScsiCommand, status: u8, segment: &[u8]) -> Done {
-        self.outstanding = self.outstanding.saturating_sub(1);
         let header = self.response(command, status, segment.len());
         self.send(&header, segment)
     }

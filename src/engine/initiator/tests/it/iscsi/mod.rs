@@ -83,7 +83,8 @@ pub struct Random(pub u64);
 
 impl Random {
     pub fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
 }
@@ -121,12 +122,7 @@ pub fn run_with(
             let len = 1 + random.next(load.max_blocks);
             let lba = random.next(blocks - len);
             let kind = if random.next(100) < load.writes { OpKind::Write } else { OpKind::Read };
-            let op = Op {
-                tag: submitted,
-                kind,
-                offset: lba * block,
-                len: (len * block) as u32,
-            };
+            let op = Op { tag: submitted, kind, offset: lba * block, len: (len * block) as u32 };
             let overlaps = |other: &Op| {
                 other.offset < op.offset + u64::from(op.len)
                     && op.offset < other.offset + u64::from(other.len)
@@ -151,8 +147,7 @@ pub fn submit(store: &mut dyn Datastore, ledger: &mut Ledger, op: &Op, fill: u8)
             ledger.reads.insert(op.tag, vec![0; op.len as usize]);
         }
         OpKind::Write => {
-            let data: Vec<u8> =
-                (0..op.len).map(|at| fill.wrapping_add((at / 3) as u8)).collect();
+            let data: Vec<u8> = (0..op.len).map(|at| fill.wrapping_add((at / 3) as u8)).collect();
             let at = op.offset as usize;
             ledger.content[at..at + data.len()].copy_from_slice(&data);
             payload = Some(Payload::from_vec(data));
@@ -181,10 +176,7 @@ pub fn settle(store: &mut dyn Datastore, ledger: &mut Ledger, seconds: u64) {
 }
 
 /// A fake target with this script, opened, and a ledger of its content.
-fn opened(
-    setting: fake::Setting,
-    options: &Options,
-) -> (fake::Fake, Box<dyn Datastore>, Ledger) {
+fn opened(setting: fake::Setting, options: &Options) -> (fake::Fake, Box<dyn Datastore>, Ledger) {
     let fake = fake::Fake::start(setting);
     let store = open(&fake.url(), options).expect("open");
     let content = fake.shared.blocks.lock().unwrap().clone();

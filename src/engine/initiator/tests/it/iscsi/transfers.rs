@@ -14,6 +14,7 @@ fn mixed(setting: Setting) -> fake::Fake {
     run(&mut *store, &mut ledger, &MIX);
     assert_eq!(ledger.count(Outcome::Done), MIX.operations as usize);
     assert!(*fake.shared.blocks.lock().unwrap() == ledger.content, "the unit differs");
+    assert_eq!(store.flows()[0].reconnects, 0, "the target found nothing to complain of");
     store.close(&mut ledger);
     fake
 }

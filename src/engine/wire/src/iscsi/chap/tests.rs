@@ -67,7 +67,7 @@ fn rfc7143_12_1_3_the_first_offered_algorithm_that_is_known_is_taken() {
     let mut verifier = Verifier::new(vec![user()], None);
     let answer = verifier.receive(&[("CHAP_A", "6,8,5")], &mut counting()).unwrap();
     assert_eq!(answer[0], ("CHAP_A", "8".to_owned()));
-    assert_eq!(Prover::offer(), ("CHAP_A", "7,8,5".to_owned()));
+    assert_eq!(Prover::offer(), ("CHAP_A", "8,5,7".to_owned()));
     let mut verifier = Verifier::new(vec![user()], None);
     let refused = verifier.receive(&[("CHAP_A", "6,99")], &mut counting());
     assert_eq!(refused, Err(ChapError::NoAlgorithm));
