@@ -291,6 +291,8 @@ pub(crate) fn receive_results(
             out[58..60].copy_from_slice(&(details.len() as u16).to_be_bytes());
             out.extend_from_slice(&details);
         }
+        // There is no inline data to receive.
+        (service::COPY_DATA_LID1, _) => return Err(Sense::cdb_field(1, Some(4))),
         // No such list, or no data is held (SPC-5 6.20).
         _ => return Err(Sense::cdb_field(2, None)),
     }

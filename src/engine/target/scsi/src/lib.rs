@@ -28,7 +28,6 @@ mod reserve_in;
 mod reserve_out;
 mod sanitize;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod testing;
 mod unit;
 
