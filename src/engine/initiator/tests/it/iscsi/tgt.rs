@@ -62,7 +62,8 @@ impl Tgt {
     /// None, with a note, when tgt is not installed.
     fn start(name: &str) -> Option<Self> {
         let judged = std::env::var_os("PLIMSOLL_JUDGE_TGT").is_some();
-        if !judged && !(is_root() && installed("tgtd") && installed("tgtadm")) {
+        let usable = is_root() && installed("tgtd") && installed("tgtadm");
+        if !judged && !usable {
             println!("skipped: tgt is not installed, or this is not root");
             return None;
         }
