@@ -189,3 +189,45 @@ fn a_configuration_that_is_read_again_changes_what_changed_in_it_only() {
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("line 4: [volumes]") && error.contains("grow the pool"), "{error}");
 }
+
+/// Commands per second that `iscsi-perf` reaches, as often as there are flows, for two seconds.
+fn perf(url: &str, flows: usize) -> Option<f64> {
+    let children: Vec<_> = (0..flows)
+        .map(|_| {
+            Command::new("iscsi-perf")
+                .args(["-b", "16", "-m", "32", "-r", "-t", "2", url])
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+        })
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let rates = children.into_iter().map(|child| {
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let last = text.rsplit("iops average ").next().unwrap();
+        last.split(' ').next().unwrap().parse::<f64>().unwrap_or_else(|_| panic!("{text}"))
+    });
+    Some(rates.sum())
+}
+
+#[test]
+fn flows_add_up_until_the_volume_is_full_as_another_initiator_measures_it() {
+    let mut config = quick(Backing::Memory, 1);
+    config.limits.flow.iops = Some(2000.0);
+    config.limits.flow.burst_ms = Some(0);
+    config.volumes[0].limit.iops = Some(5000.0);
+    config.volumes[0].limit.burst_ms = Some(0);
+    let running = Target::start(config).unwrap();
+    let mut urls = Vec::new();
+    let url = url(&running, &mut urls, "iscsi://").to_owned();
+    for (flows, expected) in [(1, 2000.0), (2, 4000.0), (4, 5000.0)] {
+        let Some(rate) = perf(&url, flows) else {
+            println!("skipped: iscsi-perf is not installed");
+            return;
+        };
+        assert!((rate / expected - 1.0).abs() < 0.1, "{flows} flows: {rate} of {expected}");
+    }
+    assert!(running.statistics().volumes[0].counters.delayed > 1000);
+    running.stop().unwrap();
+}
