@@ -70,6 +70,8 @@ pub(super) struct Core {
     committing: Vec<usize>,
     commit_under_way: bool,
     rewrites: usize,
+    /// The verifier of the server's life that was last found to have lost data.
+    noticed: Option<Verifier>,
     /// Why data once accepted could not be made stable; the next flush tells.
     deferred: Option<Outcome>,
     /// Completions since the last look.
@@ -91,6 +93,7 @@ impl Core {
             committing: Vec::new(),
             commit_under_way: false,
             rewrites: 0,
+            noticed: None,
             deferred: None,
             completions: 0,
         }
@@ -239,7 +242,7 @@ impl Core {
         self.ended(xid, owner, count, outcome, &arrival, sink);
     }
 
-    /// A COMMIT was answered.
+    /// A COMMIT was answered; whether its verifier tells of a restart not noticed before.
     pub fn commit_done(
         &mut self,
         xid: u32,
@@ -269,7 +272,7 @@ impl Core {
             self.rewrite(offset, payload);
         }
         self.flushes.append(&mut self.committing);
-        true
+        self.noticed.replace(verifier) != Some(verifier)
     }
 
     fn rewrite(&mut self, mut offset: u64, mut payload: Payload) {
