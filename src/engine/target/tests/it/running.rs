@@ -215,9 +215,9 @@ fn perf(url: &str, flows: usize) -> Option<f64> {
 fn flows_add_up_until_the_volume_is_full_as_another_initiator_measures_it() {
     let mut config = quick(Backing::Memory, 1);
     config.limits.flow.iops = Some(2000.0);
-    config.limits.flow.burst_ms = Some(0);
+    config.limits.flow.burst_ms = Some(50);
     config.volumes[0].limit.iops = Some(5000.0);
-    config.volumes[0].limit.burst_ms = Some(0);
+    config.volumes[0].limit.burst_ms = Some(50);
     let running = Target::start(config).unwrap();
     let mut urls = Vec::new();
     let url = url(&running, &mut urls, "iscsi://").to_owned();
@@ -229,5 +229,70 @@ fn flows_add_up_until_the_volume_is_full_as_another_initiator_measures_it() {
         assert!((rate / expected - 1.0).abs() < 0.1, "{flows} flows: {rate} of {expected}");
     }
     assert!(running.statistics().volumes[0].counters.delayed > 1000);
+    running.stop().unwrap();
+}
+
+#[test]
+fn access_lists_and_chap_of_a_configuration_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret"), "correcthorse1\n").unwrap();
+    let text = r#"
+[[pools]]
+name = "p"
+size = "1GiB"
+[[volumes]]
+name = "unit"
+pool = "p"
+serve = "iscsi"
+size = "64MiB"
+[[volumes]]
+name = "open"
+pool = "p"
+serve = "nfs"
+size = "64MiB"
+[[volumes]]
+name = "fixed"
+pool = "p"
+serve = "nfs"
+size = "64MiB"
+read_only = true
+[[volumes]]
+name = "closed"
+pool = "p"
+serve = "nfs"
+size = "64MiB"
+[iscsi]
+portals = [{ listen = "127.0.0.1:0" }, { listen = "127.0.0.1:0", group = 2 }]
+access = [{ networks = ["127.0.0.0/8"], chap = { users = [{ name = "host", secret_file = "secret" }] } }]
+[nfs]
+listen = ["127.0.0.1:0"]
+access = [
+    { volumes = ["open", "fixed"], networks = ["127.0.0.0/8"] },
+    { networks = ["192.0.2.0/24"] },
+]
+"#;
+    let running = Target::start(load(&folder.path().join("target.toml"), text)).unwrap();
+    let portals = running.iscsi_portals();
+    assert_eq!(running.urls().len(), 2 + 3, "two portals, three exports");
+    for portal in portals {
+        let url = |user: &str| format!("iscsi://{user}{portal}/iqn.2026-11.org.plimsoll:array/0");
+        let inquire = |user: &str| tool("iscsi-inq", &[&url(user)]);
+        let Some(right) = inquire("host%correcthorse1@") else { break };
+        assert!(right.contains("PLIMSOLL"), "{right}");
+        for wrong in ["host%wrongsecret12@", "else%correcthorse1@", ""] {
+            let told = inquire(wrong).unwrap();
+            assert!(!told.contains("PLIMSOLL"), "{wrong}: {told}");
+        }
+    }
+    let local = folder.path().join("local");
+    std::fs::write(&local, "some bytes").unwrap();
+    for (export, allowed) in [("open", true), ("fixed", false), ("closed", false)] {
+        let there = nfs_url(&running, export).replacen('?', "/file?", 1);
+        let Some(told) = tool("nfs-cp", &[local.to_str().unwrap(), &there]) else { break };
+        let used = |served: &plimsoll_target::VolumeStatistics| {
+            served.name == export && served.used_bytes > 0
+        };
+        assert_eq!(running.statistics().volumes.iter().any(used), allowed, "{export}: {told}");
+    }
     running.stop().unwrap();
 }
