@@ -207,10 +207,10 @@ impl Namespace {
         let id = FileId(tree.next);
         let attributes = first_attributes(who, &parent, id, new, now)?;
         let content = match new.kind {
-            Kind::Regular => Content::Data(Box::new(match &self.data_folder {
-                Some(folder) => Data::host(folder, id, self.space(), 0),
-                None => Data::memory(self.space()),
-            })),
+            Kind::Regular => Content::Data(match &self.data_folder {
+                Some(folder) => Data::host(folder, id, &self.space, &self.open_files, 0),
+                None => Data::memory(&self.space),
+            }),
             Kind::Symlink => Content::Symlink(new.text.into()),
             _ => Content::Nothing,
         };

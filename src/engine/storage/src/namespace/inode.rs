@@ -30,7 +30,7 @@ pub struct Inode {
 /// What an object holds besides its attributes. The entries of a directory are in the tree.
 #[derive(Debug)]
 pub(super) enum Content {
-    Data(Box<Data>),
+    Data(Data),
     Symlink(Box<[u8]>),
     Nothing,
 }
@@ -150,7 +150,7 @@ impl Inode {
         drop(self.gate_exclusive());
         if let Some(data) = self.data() {
             let size = self.state().attributes.size;
-            if data.allocated_bytes() > 0 && data.cut(size, 0).is_err() {
+            if data.allocated_bytes() > 0 && data.release(size).is_err() {
                 tracing::warn!(id = self.id.0, "space of a removed file is kept until a restart");
             }
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 use super::attributes::{Attributes, FileId, Kind, Timestamp};
-use super::data::{Data, host_path, id_of_host_name};
+use super::data::{Data, OpenFiles, host_path, id_of_host_name};
 use super::directory::Directory;
 use super::error::OpenError;
 use super::inode::{Content, Inode};
@@ -38,6 +38,7 @@ impl Namespace {
             blocking,
             objects_max: AtomicU64::new(OBJECTS_MAX),
             data_folder: None,
+            open_files: Arc::default(),
             journal: None,
         }))
     }
@@ -71,7 +72,9 @@ impl Namespace {
             journal.push(vec![Change::Put(ROOT, record.clone())]);
             contents.objects.push((ROOT, record));
         }
-        let tree = rebuild(contents, &data_folder, &space).map_err(|what| damaged(&what))?;
+        let open_files = Arc::default();
+        let host = Host { folder: &data_folder, space: &space, open_files: &open_files };
+        let tree = rebuild(contents, &host).map_err(|what| damaged(&what))?;
         let root = tree.inodes.get(&ROOT).ok_or_else(|| damaged("the top directory"))?.clone();
         remove_orphans(&data_folder, &tree)?;
         Ok(Arc::new(Self {
@@ -82,13 +85,21 @@ impl Namespace {
             blocking,
             objects_max: AtomicU64::new(OBJECTS_MAX),
             data_folder: Some(data_folder),
+            open_files,
             journal: Some(journal),
         }))
     }
 }
 
+/// Where file data comes from.
+struct Host<'a> {
+    folder: &'a Path,
+    space: &'a Arc<Space>,
+    open_files: &'a Arc<OpenFiles>,
+}
+
 /// The tree of what the database holds. An error names the record that does not fit.
-fn rebuild(contents: Contents, data: &Path, space: &Arc<Space>) -> Result<Tree, String> {
+fn rebuild(contents: Contents, host: &Host<'_>) -> Result<Tree, String> {
     let mut tree =
         Tree { inodes: HashMap::new(), directories: HashMap::new(), next: contents.next };
     for (id, record) in contents.objects {
@@ -102,9 +113,10 @@ fn rebuild(contents: Contents, data: &Path, space: &Arc<Space>) -> Result<Tree, 
             }
             Rest::Symlink(text) => Content::Symlink(text),
             Rest::None if attributes.kind == Kind::Regular => {
-                let allocated = std::fs::metadata(host_path(data, id))
+                let Host { folder, space, open_files } = *host;
+                let allocated = std::fs::metadata(host_path(folder, id))
                     .map_or(0, |metadata| metadata.blocks() * 512);
-                Content::Data(Box::new(Data::host(data, id, space, allocated)))
+                Content::Data(Data::host(folder, id, space, open_files, allocated))
             }
             Rest::None => Content::Nothing,
         };

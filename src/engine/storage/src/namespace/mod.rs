@@ -95,6 +95,7 @@ pub struct Namespace {
     objects_max: AtomicU64,
     /// Where the data of files lies, unless in memory.
     data_folder: Option<std::path::PathBuf>,
+    open_files: Arc<data::OpenFiles>,
     journal: Option<Journal>,
 }
 

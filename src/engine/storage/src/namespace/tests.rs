@@ -435,3 +435,54 @@ fn writes_of_many_threads_and_truncations_leave_a_sound_file() {
     assert_eq!(inode.attributes().used, 0, "a cut file takes no space");
     assert_eq!(namespace.usage().free_bytes, QUOTA);
 }
+
+/// Open descriptors of this process below a folder.
+fn descriptors(folder: &Path) -> usize {
+    let own = std::fs::read_dir("/proc/self/fd").unwrap();
+    own.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .filter(|target| target.starts_with(folder.join("data")))
+        .count()
+}
+
+#[test]
+fn an_export_of_many_files_keeps_few_of_them_open_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let namespace = open(folder.path());
+    let files: Vec<_> = (0..700)
+        .map(|number: u32| {
+            let name = format!("f{number}");
+            let inode = file(&namespace, namespace.root(), name.as_bytes());
+            namespace.write(&ROOT, &inode, 0, &number.to_le_bytes(), at(11)).unwrap();
+            if number % 100 != 7 {
+                stable(&namespace, &inode);
+            }
+            inode
+        })
+        .collect();
+    let opened = descriptors(folder.path());
+    assert!((500..=520).contains(&opened), "{opened}");
+    let free = namespace.usage().free_bytes;
+    assert_eq!(free, QUOTA - 700 * 4096, "closed files stay charged");
+    for (number, inode) in (0_u32..).zip(&files) {
+        assert_eq!(content(&namespace, inode, 0, 10), (number.to_le_bytes().to_vec(), true));
+        // Written again after it was closed and opened.
+        namespace.write(&ROOT, inode, 2, b"xy", at(12)).unwrap();
+        stable(&namespace, inode);
+        let expected = [&number.to_le_bytes()[..2], b"xy"].concat();
+        assert_eq!(content(&namespace, inode, 0, 10), (expected, true));
+    }
+    assert!(descriptors(folder.path()) <= 520);
+    assert_eq!(namespace.usage().free_bytes, free);
+    for number in 0..700 {
+        let name = format!("f{number}");
+        namespace.remove(&ROOT, namespace.root(), name.as_bytes(), at(13)).unwrap();
+    }
+    drop(files);
+    for _ in 0..500 {
+        if namespace.usage().free_bytes == QUOTA && descriptors(folder.path()) == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{:?}, {} open", namespace.usage(), descriptors(folder.path()));
+}
