@@ -49,6 +49,20 @@ pub(super) struct Call {
     pub delays: u8,
 }
 
+impl Call {
+    /// A call that was not sent yet.
+    pub fn new(
+        kind: Kind,
+        owner: Owner,
+        offset: u64,
+        len: u32,
+        payload: Option<Payload>,
+        sequence: u64,
+    ) -> Self {
+        Self { kind, owner, offset, len, payload, sequence, flow: None, losses: 0, delays: 0 }
+    }
+}
+
 struct Place {
     generation: u16,
     call: Option<Call>,
@@ -146,17 +160,7 @@ mod tests {
     use super::*;
 
     fn call(offset: u64) -> Call {
-        Call {
-            kind: Kind::Read,
-            owner: Owner::Client,
-            offset,
-            len: 1,
-            payload: None,
-            sequence: 0,
-            flow: None,
-            losses: 0,
-            delays: 0,
-        }
+        Call::new(Kind::Read, Owner::Client, offset, 1, None, 0)
     }
 
     #[test]

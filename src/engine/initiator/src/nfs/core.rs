@@ -12,7 +12,7 @@ use plimsoll_wire::nfs3::{Stability, Status, Verifier, WriteOk};
 use slab::Slab;
 
 use super::calls::{Call, Calls, Kind, MAX_CALLS, Owner};
-use super::uncommitted::{Lost, Uncommitted, UnderWay};
+use super::uncommitted::Uncommitted;
 use crate::{Completion, FlowCounters, LostReason, Op, OpKind, Outcome, Sink};
 
 /// Places kept free for COMMITs, rewrites and signs of life.
@@ -22,8 +22,6 @@ const MAX_LOSSES: u8 = 8;
 /// First and longest pause after NFS3ERR_JUKEBOX.
 const JUKEBOX_PAUSE: Duration = Duration::from_millis(50);
 const JUKEBOX_PAUSE_MAX: Duration = Duration::from_secs(2);
-/// New writes wait while this many times the commit threshold is uncommitted.
-const HOLD_FACTOR: u64 = 4;
 
 /// Limits of the calls.
 #[derive(Debug, Clone, Copy)]
@@ -60,20 +58,20 @@ pub(super) struct Core {
     /// Calls to be sent, front first.
     pub waiting: VecDeque<u32>,
     /// New writes that wait for rewrites or for a COMMIT.
-    held: VecDeque<u32>,
+    pub(super) held: VecDeque<u32>,
     /// Calls that the server asked to send later.
     delayed: Vec<(Instant, u32)>,
-    uncommitted: Uncommitted,
-    sequence: u64,
+    pub(super) uncommitted: Uncommitted,
+    pub(super) sequence: u64,
     /// Flushes that wait for a COMMIT, and those that the COMMIT under way is for.
-    flushes: Vec<usize>,
-    committing: Vec<usize>,
-    commit_under_way: bool,
-    rewrites: usize,
+    pub(super) flushes: Vec<usize>,
+    pub(super) committing: Vec<usize>,
+    pub(super) commit_under_way: bool,
+    pub(super) rewrites: usize,
     /// The verifier of the server's life that was last found to have lost data.
-    noticed: Option<Verifier>,
+    pub(super) noticed: Option<Verifier>,
     /// Why data once accepted could not be made stable; the next flush tells.
-    deferred: Option<Outcome>,
+    pub(super) deferred: Option<Outcome>,
     /// Completions since the last look.
     pub completions: usize,
 }
@@ -137,17 +135,8 @@ impl Core {
         loop {
             let len = left.min(piece);
             let payload = rest.as_mut().map(|rest| rest.split_to(len as usize));
-            let call = Call {
-                kind,
-                owner: Owner::Operation(operation),
-                offset,
-                len,
-                payload,
-                sequence: self.sequence,
-                flow: None,
-                losses: 0,
-                delays: 0,
-            };
+            let call =
+                Call::new(kind, Owner::Operation(operation), offset, len, payload, self.sequence);
             let Some(xid) = self.calls.insert(call) else {
                 debug_assert!(false, "`fits` was not asked");
                 break;
@@ -164,12 +153,6 @@ impl Core {
                 break;
             }
         }
-    }
-
-    fn holds_writes(&self) -> bool {
-        self.rewrites > 0
-            || self.uncommitted.bytes() > HOLD_FACTOR * self.limits.commit_bytes
-            || !self.held.is_empty()
     }
 
     /// Where the data of a read goes: the operation's tag and the place of the call in it.
@@ -242,67 +225,6 @@ impl Core {
         self.ended(xid, owner, count, outcome, &arrival, sink);
     }
 
-    /// A COMMIT was answered; whether its verifier tells of a restart not noticed before.
-    pub fn commit_done(
-        &mut self,
-        xid: u32,
-        verifier: Verifier,
-        arrival: &Arrival<'_>,
-        sink: &mut dyn Sink,
-    ) -> bool {
-        self.calls.remove(xid);
-        self.commit_under_way = false;
-        let under_way = self.calls.iter().filter(|(_, call)| call.kind == Kind::Write).map(
-            |(_, Call { sequence, offset, len, .. })| UnderWay {
-                sequence: *sequence,
-                offset: *offset,
-                len: *len,
-            },
-        );
-        let lost = self.uncommitted.committed(verifier, under_way);
-        if lost.is_empty() {
-            let outcome = self.deferred.take().unwrap_or(Outcome::Done);
-            for operation in std::mem::take(&mut self.committing) {
-                self.complete(operation, outcome, arrival.flow, arrival.now, sink);
-            }
-            self.release();
-            return false;
-        }
-        for Lost { offset, payload } in lost {
-            self.rewrite(offset, payload);
-        }
-        self.flushes.append(&mut self.committing);
-        self.noticed.replace(verifier) != Some(verifier)
-    }
-
-    fn rewrite(&mut self, mut offset: u64, mut payload: Payload) {
-        while !payload.is_empty() {
-            let piece = payload.split_to(self.limits.write_bytes as usize);
-            #[expect(clippy::cast_possible_truncation, reason = "cut to a u32 in the line above")]
-            let len = piece.len() as u32;
-            self.sequence += 1;
-            let call = Call {
-                kind: Kind::Write,
-                owner: Owner::Rewrite,
-                offset,
-                len,
-                payload: Some(piece),
-                sequence: self.sequence,
-                flow: None,
-                losses: 0,
-                delays: 0,
-            };
-            match self.calls.insert(call) {
-                Some(xid) => {
-                    self.rewrites += 1;
-                    self.waiting.push_front(xid);
-                }
-                None => self.deferred = Some(Outcome::Nfs(Status::IO.0)),
-            }
-            offset += u64::from(len);
-        }
-    }
-
     /// A call was answered with a status that is no success.
     pub fn failed(&mut self, xid: u32, status: Status, arrival: Arrival<'_>, sink: &mut dyn Sink) {
         let Some(call) = self.calls.get_mut(xid) else { return };
@@ -320,17 +242,7 @@ impl Core {
         let (kind, owner) = (call.kind, call.owner);
         let outcome = Outcome::Nfs(status.0);
         if kind == Kind::Commit {
-            self.calls.remove(xid);
-            self.commit_under_way = false;
-            self.uncommitted.commit_failed();
-            if self.committing.is_empty() {
-                self.deferred = Some(outcome);
-            }
-            for operation in std::mem::take(&mut self.committing) {
-                self.complete(operation, outcome, arrival.flow, arrival.now, sink);
-            }
-            self.release();
-            return;
+            return self.commit_failed(xid, outcome, &arrival, sink);
         }
         self.ended(xid, owner, 0, outcome, &arrival, sink);
     }
@@ -412,7 +324,7 @@ impl Core {
         }
     }
 
-    fn complete(
+    pub(super) fn complete(
         &mut self,
         operation: usize,
         outcome: Outcome,
@@ -426,70 +338,11 @@ impl Core {
         sink.done(Completion { tag, flow, outcome, issued, completed: now, bytes });
     }
 
-    /// Held writes may go, if nothing stands against it any more.
-    fn release(&mut self) {
-        let bytes = self.uncommitted.bytes();
-        if self.rewrites == 0 && bytes <= HOLD_FACTOR * self.limits.commit_bytes {
-            self.waiting.append(&mut self.held);
-        }
-    }
-
-    /// Sends a COMMIT if one is due, and completes flushes that have nothing to wait for.
-    pub fn commit_if_due(&mut self, now: Instant, sink: &mut dyn Sink) {
-        if self.commit_under_way || self.rewrites > 0 {
-            return;
-        }
-        if self.uncommitted.is_empty() {
-            if !self.flushes.is_empty() {
-                let outcome = self.deferred.take().unwrap_or(Outcome::Done);
-                for operation in std::mem::take(&mut self.flushes) {
-                    self.complete(operation, outcome, 0, now, sink);
-                }
-            }
-            return;
-        }
-        if self.flushes.is_empty() && self.uncommitted.bytes() < self.limits.commit_bytes {
-            return;
-        }
-        self.sequence += 1;
-        let call = Call {
-            kind: Kind::Commit,
-            owner: Owner::Client,
-            offset: 0,
-            len: 0,
-            payload: None,
-            sequence: self.sequence,
-            flow: None,
-            losses: 0,
-            delays: 0,
-        };
-        if let Some(xid) = self.calls.insert(call) {
-            self.commit_under_way = true;
-            self.uncommitted.commit_sent();
-            self.committing.append(&mut self.flushes);
-            self.waiting.push_front(xid);
-        }
-    }
-
-    /// Whether flushes wait for a decision that needs no reply.
-    pub fn wants_commit(&self) -> bool {
-        !self.commit_under_way
-            && self.rewrites == 0
-            && (!self.flushes.is_empty() || self.uncommitted.bytes() >= self.limits.commit_bytes)
-    }
-
     /// A sign of life to be asked for on one flow.
     pub fn null_call(&mut self, flow: u16) -> Option<u32> {
         self.calls.insert(Call {
-            kind: Kind::Null,
-            owner: Owner::Client,
-            offset: 0,
-            len: 0,
-            payload: None,
-            sequence: self.sequence,
             flow: Some(flow),
-            losses: 0,
-            delays: 0,
+            ..Call::new(Kind::Null, Owner::Client, 0, 0, None, self.sequence)
         })
     }
 

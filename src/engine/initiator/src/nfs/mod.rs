@@ -11,12 +11,14 @@
 
 mod caller;
 mod calls;
+mod commit;
 mod core;
 mod export;
 mod file;
 mod flow;
 mod handle;
 mod identity;
+mod links;
 mod listing;
 mod locate;
 mod uncommitted;
