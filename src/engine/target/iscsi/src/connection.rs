@@ -11,10 +11,9 @@ use plimsoll_wire::iscsi::{BHS_LEN, FrameError, frame_length};
 
 use crate::login::{Login, Step};
 use crate::server::Shared;
-use crate::session::{Session, Tag};
+use crate::session::{Fence, Session, Tag};
 
 /// What other threads tell a connection.
-#[derive(Debug)]
 pub(crate) enum Event {
     /// The connection was accepted: its login time runs.
     Opened,
@@ -31,6 +30,10 @@ pub(crate) enum Event {
     },
     /// The device server has something to say.
     Notice(Notice),
+    /// Another session has aborted tasks of this one and waits for them to be gone.
+    Fence(Arc<Fence>),
+    /// The other sessions have dropped their tasks for the task management request with this tag.
+    Fenced(u32),
     /// A command in the pool of blocking threads has ended.
     Completed(Tag, Completion),
     /// A cold read has ended.

@@ -157,6 +157,7 @@ impl Session {
         let charge = self.charge(len as usize);
         let remote = self.remote.clone();
         let held = Arc::clone(unit);
+        let registered = Arc::clone(&self.registered);
         let started = charge.is_some()
             && self
                 .shared
@@ -165,6 +166,7 @@ impl Session {
                     let mut buffer = vec![0; len as usize];
                     let result = held.store().read_blocking(offset, &mut buffer);
                     remote.post(Event::Read(tag, result.map(|()| buffer)));
+                    drop(registered);
                 })
                 .is_ok();
         let Some(task) = self.tasks.get_mut(tag) else { return };
@@ -242,6 +244,21 @@ impl Session {
         }
         let queued = self.shared.blocking.run(run).is_ok();
         self.running_or_busy(tag, queued, r2t_sn, charge, io);
+    }
+
+    /// Hands a part of a task to the pool of blocking threads; false when the pool is full.
+    pub(super) fn run_in_pool(
+        &self,
+        tag: Tag,
+        part: impl FnOnce() -> Completion + Send + 'static,
+    ) -> bool {
+        let remote = self.remote.clone();
+        let registered = Arc::clone(&self.registered);
+        let job = move || {
+            remote.post(Event::Completed(tag, part()));
+            drop(registered);
+        };
+        self.shared.blocking.run(job).is_ok()
     }
 
     /// Marks a task as running in the pool, or ends it with BUSY when the pool would not take it.

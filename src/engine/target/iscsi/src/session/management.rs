@@ -1,61 +1,126 @@
 //! Task management (RFC 7143 sections 11.5 and 11.6), and what other nexuses do to this one.
 //!
-//! An aborted task is gone at once, unless it runs in the pool: then the answer to the function waits for it,
-//! because after the answer the initiator may rely on nothing of the task touching the unit any more.
+//! After the answer to a function the initiator may rely on nothing of an aborted task touching the unit any
+//! more (section 4.2.3.3). So the answer waits for aborted tasks in the pool, and for the other sessions of the
+//! target to have dropped theirs: each is sent a [`Fence`], and the last one to let go of it tells this session.
 
-use plimsoll_fabric::{Close, Io};
+use std::sync::Arc;
+
+use plimsoll_fabric::{Close, Io, Remote};
 use plimsoll_target_scsi::{Management, ManagementResponse, Notice};
-use plimsoll_wire::iscsi::Pdu;
 use plimsoll_wire::iscsi::pdu::{TaskFunction, TaskRequest, TaskResponse, TaskResult};
+use plimsoll_wire::iscsi::{Pdu, serial};
 use plimsoll_wire::scsi::LunField;
 
 use super::Session;
 use super::tasks::{Tag, Task, Work};
 use crate::connection::Event;
 
-/// An answer that waits for tasks in the pool.
+/// Held by sessions that still have to drop tasks for a function of another session.
+pub(crate) struct Fence {
+    asker: Remote<Event>,
+    itt: u32,
+}
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        self.asker.post(Event::Fenced(self.itt));
+    }
+}
+
+/// A fence that waits for aborted tasks in the pool.
+pub(super) struct Held {
+    _fence: Arc<Fence>,
+    waiting_for: Vec<Tag>,
+}
+
+/// An answer that waits for tasks in the pool, or for other sessions.
 pub(super) struct Unanswered {
     itt: u32,
     result: TaskResult,
     waiting_for: Vec<Tag>,
+    fenced: bool,
+    /// All sessions of the target end with the answer.
+    cold_reset: bool,
 }
 
 impl Session {
     pub(super) fn task_request(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
         let request = TaskRequest::parse(pdu.bhs);
         self.stats.management += 1;
-        let (result, waiting_for) = match request.function {
-            TaskFunction::AbortTask => {
-                match self.tasks.find(|task| task.itt == request.referenced_itt) {
-                    Some(tag) => (TaskResult::Complete, self.abort(vec![tag])),
-                    None if self.early.forget(request.referenced_itt) => {
-                        (TaskResult::Complete, Vec::new())
-                    }
-                    // It has ended, or never came.
-                    None => (TaskResult::TaskDoesNotExist, Vec::new()),
-                }
-            }
-            TaskFunction::AbortTaskSet => self.abort_task_set(request.lun),
-            TaskFunction::ClearTaskSet => self.manage(Management::ClearTaskSet, request.lun),
-            TaskFunction::LogicalUnitReset => {
-                self.manage(Management::LogicalUnitReset, request.lun)
-            }
-            TaskFunction::TargetWarmReset => self.manage(Management::TargetWarmReset, request.lun),
-            TaskFunction::TargetColdReset => self.manage(Management::TargetColdReset, request.lun),
-            TaskFunction::TaskReassign => (TaskResult::ReassignmentNotSupported, Vec::new()),
-            TaskFunction::ClearAca | TaskFunction::Unknown(_) => {
-                (TaskResult::NotSupported, Vec::new())
-            }
+        let function = match request.function {
+            TaskFunction::ClearTaskSet => Some(Management::ClearTaskSet),
+            TaskFunction::LogicalUnitReset => Some(Management::LogicalUnitReset),
+            TaskFunction::TargetWarmReset => Some(Management::TargetWarmReset),
+            TaskFunction::TargetColdReset => Some(Management::TargetColdReset),
+            _ => None,
         };
-        if waiting_for.is_empty() {
-            self.answer_management(request.itt, result, io);
-        } else {
-            self.unanswered.push(Unanswered { itt: request.itt, result, waiting_for });
-        }
-        if request.function == TaskFunction::TargetColdReset {
-            self.cold_reset();
-        }
+        let (result, waiting_for) = match request.function {
+            TaskFunction::AbortTask => self.abort_task(&request, io)?,
+            TaskFunction::AbortTaskSet => self.abort_task_set(request.lun),
+            TaskFunction::TaskReassign => (TaskResult::ReassignmentNotSupported, Vec::new()),
+            _ => match function {
+                Some(function) => self.manage(function, request.lun),
+                None => (TaskResult::NotSupported, Vec::new()),
+            },
+        };
+        let reaches_others = function.is_some() && result == TaskResult::Complete;
+        self.unanswered.push(Unanswered {
+            itt: request.itt,
+            result,
+            waiting_for,
+            fenced: reaches_others && self.fence(request.itt),
+            cold_reset: reaches_others && function == Some(Management::TargetColdReset),
+        });
+        self.answer_what_is_due(io);
         Ok(())
+    }
+
+    /// Sends a fence to the other sessions of the target; false when there are none.
+    fn fence(&self, itt: u32) -> bool {
+        let fence = Arc::new(Fence { asker: self.remote.clone(), itt });
+        let (target, own) = (self.peer.target.as_deref(), self.registered.tsih);
+        let others = |other: Option<&str>, tsih| other == target && tsih != own;
+        self.shared.registry.post(others, || Event::Fence(Arc::clone(&fence))) > 0
+    }
+
+    /// The other sessions have dropped their tasks.
+    pub(super) fn fenced(&mut self, itt: u32, io: &mut Io<'_>) {
+        let waits = self.unanswered.iter_mut().filter(|unanswered| unanswered.itt == itt);
+        waits.for_each(|unanswered| unanswered.fenced = false);
+        self.answer_what_is_due(io);
+    }
+
+    /// Another session asks to be told when the tasks that it had aborted here are gone.
+    pub(super) fn hold_fence(&mut self, fence: Arc<Fence>) {
+        let waiting_for =
+            self.tasks.pick(|task| matches!(task.work, Work::Running { aborted: true, .. }));
+        if !waiting_for.is_empty() {
+            self.fences.push(Held { _fence: fence, waiting_for });
+        }
+    }
+
+    fn abort_task(
+        &mut self,
+        request: &TaskRequest,
+        io: &mut Io<'_>,
+    ) -> Result<(TaskResult, Vec<Tag>), Close> {
+        if let Some(tag) = self.tasks.find(|task| task.itt == request.referenced_itt) {
+            return Ok((TaskResult::Complete, self.abort(vec![tag])));
+        }
+        if self.early.forget(request.referenced_itt) {
+            return Ok((TaskResult::Complete, Vec::new()));
+        }
+        // Section 11.5.1: a command that is still to come counts as received, and does not exist.
+        let number = request.ref_cmd_sn;
+        let still_to_come = serial::in_window(number, self.exp_cmd_sn, self.max_cmd_sn)
+            && serial::less(number, request.cmd_sn);
+        if still_to_come && !self.early.frames.contains_key(&number) {
+            self.early.frames.insert(number, Vec::new());
+            self.take_early(io)?;
+            return Ok((TaskResult::Complete, Vec::new()));
+        }
+        Ok((TaskResult::TaskDoesNotExist, Vec::new()))
     }
 
     fn abort_task_set(&mut self, lun: LunField) -> (TaskResult, Vec<Tag>) {
@@ -99,28 +164,29 @@ impl Session {
 
     /// A task that was aborted has left the pool.
     pub(super) fn aborted_task_ended(&mut self, tag: Tag, io: &mut Io<'_>) {
-        let mut at = 0;
-        while at < self.unanswered.len() {
-            let unanswered = &mut self.unanswered[at];
+        for held in &mut self.fences {
+            held.waiting_for.retain(|other| *other != tag);
+        }
+        self.fences.retain(|held| !held.waiting_for.is_empty());
+        for unanswered in &mut self.unanswered {
             unanswered.waiting_for.retain(|other| *other != tag);
-            if unanswered.waiting_for.is_empty() {
-                let Unanswered { itt, result, .. } = self.unanswered.remove(at);
-                self.answer_management(itt, result, io);
-            } else {
-                at += 1;
+        }
+        self.answer_what_is_due(io);
+    }
+
+    fn answer_what_is_due(&mut self, io: &mut Io<'_>) {
+        let due =
+            |unanswered: &mut Unanswered| unanswered.waiting_for.is_empty() && !unanswered.fenced;
+        let answers: Vec<_> = self.unanswered.extract_if(.., due).collect();
+        for Unanswered { itt, result, cold_reset, .. } in answers {
+            let response = TaskResponse { result, itt, sequence: self.next_sequence() };
+            self.put(io.send, &response.build(), &[]);
+            if cold_reset {
+                // Section 11.5.1: this session ends too, after the answer.
+                let target = self.peer.target.as_deref();
+                self.shared.registry.post(|other, _| other == target, || Event::Drop);
             }
         }
-    }
-
-    fn answer_management(&mut self, itt: u32, result: TaskResult, io: &mut Io<'_>) {
-        let response = TaskResponse { result, itt, sequence: self.next_sequence() };
-        self.put(io.send, &response.build(), &[]);
-    }
-
-    /// Section 11.5.1: a cold reset ends all sessions of the target, this one too, after the answer.
-    fn cold_reset(&self) {
-        let target = self.peer.target.as_deref();
-        self.shared.registry.post(|other, _| other == target, || Event::Drop);
     }
 
     /// The device server speaks: another nexus has aborted tasks of this one.

@@ -34,6 +34,7 @@ use crate::SessionStats;
 use crate::connection::{Event, broken};
 use crate::registry::Registered;
 use crate::server::Shared;
+pub(crate) use management::Fence;
 pub(crate) use tasks::Tag;
 use tasks::{SLOTS_MAX, Tasks};
 
@@ -88,8 +89,10 @@ pub(crate) struct Session {
     tasks: Tasks,
     /// Tasks that the limiter holds back, by the time at which they may run.
     parked: BinaryHeap<Reverse<(Instant, Tag)>>,
-    /// Answers to task management that wait for aborted tasks in the pool.
+    /// Answers to task management that wait for aborted tasks in the pool or for other sessions.
     unanswered: Vec<management::Unanswered>,
+    /// What other sessions wait for.
+    fences: Vec<management::Held>,
     flow: FlowLimiter,
     memory: Arc<AtomicUsize>,
     /// Payloads of the read in progress; kept for their room.
@@ -100,7 +103,9 @@ pub(crate) struct Session {
     pinged: Option<Instant>,
     logout_by: Option<Instant>,
     stats: SessionStats,
-    registered: Registered,
+    /// Shared with jobs in the pool: the session stands in the list until the last of them has ended, so that a
+    /// session that takes its place never meets its late writes.
+    registered: Arc<Registered>,
 }
 
 impl Session {
@@ -133,6 +138,7 @@ impl Session {
             tasks: Tasks::default(),
             parked: BinaryHeap::new(),
             unanswered: Vec::new(),
+            fences: Vec::new(),
             flow: FlowLimiter::new(),
             memory: Arc::default(),
             payloads: Vec::new(),
@@ -142,7 +148,7 @@ impl Session {
             pinged: None,
             logout_by: None,
             stats: SessionStats::default(),
-            registered,
+            registered: Arc::new(registered),
         }
     }
 
@@ -324,6 +330,8 @@ impl Session {
             Event::Completed(tag, completion) => self.completed(tag, completion, io),
             Event::Read(tag, result) => self.cold_read_done(tag, result, io),
             Event::Notice(notice) => self.notice(notice),
+            Event::Fence(fence) => self.hold_fence(fence),
+            Event::Fenced(itt) => self.fenced(itt, io),
             Event::RequestLogout { seconds } => self.request_logout(seconds, io),
             Event::Displaced => {
                 tracing::info!(peer = %self.peer.address, tsih = self.registered.tsih, "session displaced");

@@ -21,7 +21,6 @@ use super::Session;
 use super::command::{Place, aborted, gone};
 use super::reply::Expected;
 use super::tasks::{Out, Sink, Tag, Task, Work};
-use crate::connection::Event;
 
 /// Section 11.4.7.2: data came that was not asked for.
 const UNEXPECTED_UNSOLICITED_DATA: Additional = Additional::new(0x0c, 0x0c);
@@ -382,12 +381,7 @@ impl Session {
                     self.tasks.remove(tag);
                     return self.complete(io.send, itt, expected, Completion::good(), r2t_sn);
                 }
-                let remote = self.remote.clone();
-                let queued = self
-                    .shared
-                    .blocking
-                    .run(move || remote.post(Event::Completed(tag, unit.flush())))
-                    .is_ok();
+                let queued = self.run_in_pool(tag, move || unit.flush());
                 self.running_or_busy(tag, queued, r2t_sn, None, io);
             }
             Sink::Collect { buffer, job, blocking, charge } => {
