@@ -63,17 +63,18 @@ impl Connection {
         Self { phase: Phase::Login(Box::new(login)), peer }
     }
 
-    fn step(&mut self, step: Step, io: &mut Io<'_>) {
+    fn step(&mut self, step: Step, io: &mut Io<'_>) -> Result<(), Close> {
         if let Step::Full(session) = step {
             self.phase = Phase::Full(session);
-            self.settle(io);
         }
+        self.settle(io)
     }
 
     /// What is due after each turn of a session.
-    fn settle(&mut self, io: &mut Io<'_>) {
-        if let Phase::Full(session) = &mut self.phase {
-            session.settle(io);
+    fn settle(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+        match &mut self.phase {
+            Phase::Full(session) => session.settle(io),
+            Phase::Login(_) => Ok(()),
         }
     }
 }
@@ -100,8 +101,7 @@ impl plimsoll_fabric::Connection for Connection {
             Phase::Full(session) => session.on_frame(frame, io),
             Phase::Login(login) => {
                 let step = login.on_frame(frame, io)?;
-                self.step(step, io);
-                Ok(())
+                self.step(step, io)
             }
         }
     }
@@ -110,12 +110,13 @@ impl plimsoll_fabric::Connection for Connection {
         match &mut self.phase {
             Phase::Login(login) => {
                 let step = login.on_event(event, io)?;
-                self.step(step, io);
+                self.step(step, io)
             }
-            Phase::Full(session) => session.on_event(event, io)?,
+            Phase::Full(session) => {
+                session.on_event(event, io)?;
+                session.settle(io)
+            }
         }
-        self.settle(io);
-        Ok(())
     }
 
     fn on_timer(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
@@ -123,14 +124,13 @@ impl plimsoll_fabric::Connection for Connection {
             Phase::Login(login) => login.on_timer(io)?,
             Phase::Full(session) => session.on_timer(io)?,
         }
-        self.settle(io);
-        Ok(())
+        self.settle(io)
     }
 
     fn on_batch(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
         if let Phase::Full(session) = &mut self.phase {
             session.heard(io.now);
-            session.settle(io);
+            session.settle(io)?;
         }
         Ok(())
     }

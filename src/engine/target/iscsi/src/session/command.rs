@@ -12,7 +12,7 @@ use plimsoll_storage::{Admission, Direction, Ready, StoreError};
 use plimsoll_target_scsi::{Completion, Job, LogicalUnit, Plan};
 use plimsoll_wire::iscsi::Pdu;
 use plimsoll_wire::iscsi::ahs::{self, Ahs};
-use plimsoll_wire::iscsi::pdu::{RejectReason, Residual, ScsiCommand};
+use plimsoll_wire::iscsi::pdu::{Attribute, RejectReason, Residual, ScsiCommand};
 use plimsoll_wire::scsi::{Additional, Sense, SenseKey, Status};
 
 use super::memory::Charge;
@@ -33,36 +33,65 @@ pub(super) fn aborted(additional: Additional) -> Completion {
 
 impl Session {
     #[inline]
-    pub(super) fn scsi_command(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
-        let mut command = ScsiCommand::parse(pdu.bhs);
-        command.is_final |= !command.write; // without data-out nothing can follow
+    pub(super) fn scsi_command(
+        &mut self,
+        frame: &[u8],
+        pdu: &Pdu<'_>,
+        io: &mut Io<'_>,
+    ) -> Result<(), Close> {
+        let command = parse(pdu);
         self.stats.commands += 1;
-        if !self.tasks.is_empty() {
-            if self.tasks.find(|task| task.itt == command.itt).is_some() {
+        let open = self.tasks.len() + self.delayed.len();
+        if open > 0 {
+            let in_use = self.tasks.find(|task| task.itt == command.itt).is_some()
+                || self.delayed.contains(command.itt);
+            if in_use {
                 self.reject(io.send, RejectReason::TaskInProgress, pdu.bhs);
                 return Ok(());
             }
-            if self.tasks.len() >= self.window as usize + IMMEDIATE_TASKS {
+            if open >= self.window as usize + IMMEDIATE_TASKS {
                 self.reject(io.send, RejectReason::ImmediateCommandReject, pdu.bhs);
                 return Ok(());
             }
         }
-        let mut expected = Expected {
-            read: if command.read { command.expected_len } else { 0 },
-            write: if command.write { command.expected_len } else { 0 },
-            wants: 0,
-        };
-        if command.read && command.write {
-            expected.read = bidirectional_read_length(pdu.ahs);
-        }
-        // Its presence is checked by `dispatch`.
-        let Some(nexus) = &mut self.nexus else { return Ok(()) };
-        let plan = nexus.begin(command.lun, &command.cdb, expected.write as usize);
-        match plan {
-            Plan::Read { offset, len } => self.read(&command, expected, offset, len, io),
-            plan => self.out_or_done(&command, expected, plan, pdu.data, io),
+        if self.delayed.holds(&command, &self.tasks) {
+            self.delay(&command, frame, pdu, io);
+        } else {
+            self.begin(&command, pdu, io);
         }
         Ok(())
+    }
+
+    /// Keeps a command until its turn by task attribute.
+    fn delay(&mut self, command: &ScsiCommand, frame: &[u8], pdu: &Pdu<'_>, io: &mut Io<'_>) {
+        match self.charge(frame.len() + self.unsolicited_bytes_max()) {
+            Some(charge) => self.delayed.push(command, frame, charge),
+            None => {
+                let (expected, full) =
+                    (expected(command, pdu), Completion::status(Status::TaskSetFull));
+                self.out_or_done(command, expected, Plan::Done(full), pdu.data, io);
+            }
+        }
+    }
+
+    /// Most that the frames of one command's unsolicited data can take up.
+    pub(super) fn unsolicited_bytes_max(&self) -> usize {
+        // Half as much again, and some, for headers around small segments.
+        let first_burst = self.parameters.first_burst_bytes as usize;
+        first_burst + first_burst / 2 + 4096
+    }
+
+    /// Lets the device server plan a command, and carries out the plan.
+    #[inline]
+    pub(super) fn begin(&mut self, command: &ScsiCommand, pdu: &Pdu<'_>, io: &mut Io<'_>) {
+        let expected = expected(command, pdu);
+        // Its presence is checked by `dispatch`.
+        let Some(nexus) = &mut self.nexus else { return };
+        let plan = nexus.begin(command.lun, &command.cdb, expected.write as usize);
+        match plan {
+            Plan::Read { offset, len } => self.read(command, expected, offset, len, io),
+            plan => self.out_or_done(command, expected, plan, pdu.data, io),
+        }
     }
 
     /// A READ: now, or when the limiter lets it pass.
@@ -301,7 +330,13 @@ impl Session {
     }
 
     pub(super) fn insert(&mut self, command: &ScsiCommand, expected: Expected, work: Work) -> Tag {
-        self.tasks.insert(Task { itt: command.itt, lun: command.lun, expected, work })
+        self.tasks.insert(Task {
+            itt: command.itt,
+            ordered: command.attribute == Attribute::Ordered,
+            lun: command.lun,
+            expected,
+            work,
+        })
     }
 
     /// Charges memory that a command is going to hold.
@@ -323,6 +358,28 @@ pub(super) struct Place {
 /// The unit has gone between planning and moving.
 pub(super) fn gone() -> Completion {
     Completion::check(&Sense::illegal(Additional::LOGICAL_UNIT_NOT_SUPPORTED), false)
+}
+
+/// The command in a PDU; without data-out, nothing can follow it.
+#[inline]
+pub(super) fn parse(pdu: &Pdu<'_>) -> ScsiCommand {
+    let mut command = ScsiCommand::parse(pdu.bhs);
+    command.is_final |= !command.write;
+    command
+}
+
+/// What the initiator expects a command to move.
+#[inline]
+fn expected(command: &ScsiCommand, pdu: &Pdu<'_>) -> Expected {
+    Expected {
+        read: match (command.read, command.write) {
+            (true, true) => bidirectional_read_length(pdu.ahs),
+            (true, false) => command.expected_len,
+            (false, _) => 0,
+        },
+        write: if command.write { command.expected_len } else { 0 },
+        wants: 0,
+    }
 }
 
 /// What a READ moves against what the initiator expects.

@@ -108,7 +108,8 @@ impl Session {
         if let Some(tag) = self.tasks.find(|task| task.itt == request.referenced_itt) {
             return Ok((TaskResult::Complete, self.abort(vec![tag])));
         }
-        if self.early.forget(request.referenced_itt) {
+        let itt = request.referenced_itt;
+        if self.delayed.abort(|_, other| other == itt) || self.early.forget(itt) {
             return Ok((TaskResult::Complete, Vec::new()));
         }
         // Section 11.5.1: a command that is still to come counts as received, and does not exist.
@@ -125,6 +126,7 @@ impl Session {
 
     fn abort_task_set(&mut self, lun: LunField) -> (TaskResult, Vec<Tag>) {
         let known = self.nexus.as_mut().is_some_and(|nexus| nexus.unit(lun).is_some());
+        self.delayed.abort(|other, _| other == lun);
         let tasks = self.tasks.pick(|task| task.lun == lun);
         if !known && tasks.is_empty() {
             return (TaskResult::LunDoesNotExist, Vec::new());
@@ -139,6 +141,7 @@ impl Session {
             ManagementResponse::Complete => {
                 let all =
                     matches!(function, Management::TargetWarmReset | Management::TargetColdReset);
+                self.delayed.abort(|other, _| all || other == lun);
                 let tasks = self.tasks.pick(|task| all || task.lun == lun);
                 (TaskResult::Complete, self.abort(tasks))
             }
@@ -194,6 +197,7 @@ impl Session {
         match notice {
             Notice::AbortTasks { lun } => {
                 let lun = lun.map(|lun| LunField::unit(lun.into()));
+                self.delayed.abort(|other, _| lun.is_none_or(|lun| other == lun));
                 let tasks = self.tasks.pick(|task| lun.is_none_or(|lun| task.lun == lun));
                 self.abort(tasks);
             }

@@ -2,12 +2,14 @@
 //!
 //! * `mod.rs`: the state, the order of commands (CmdSN window), what is due when.
 //! * [`command`]: SCSI commands; `read` and `write` paths.
+//! * [`delayed`]: commands that wait because of their task attribute.
 //! * [`reply`]: Data-In, responses, rejects.
 //! * [`management`]: task management, and what other nexuses do to this one.
 //! * [`link`]: NOP, text, logout, asynchronous messages.
 //! * [`tasks`], [`memory`]: open tasks and what they hold.
 
 mod command;
+mod delayed;
 mod link;
 mod management;
 mod memory;
@@ -86,6 +88,7 @@ pub(crate) struct Session {
     max_cmd_sn: u32,
     window: u32,
     early: Early,
+    delayed: delayed::Delayed,
     tasks: Tasks,
     /// Tasks that the limiter holds back, by the time at which they may run.
     parked: BinaryHeap<Reverse<(Instant, Tag)>>,
@@ -135,6 +138,7 @@ impl Session {
             exp_cmd_sn: sequence.exp_cmd_sn,
             max_cmd_sn: sequence.max_cmd_sn,
             early: Early::default(),
+            delayed: delayed::Delayed::default(),
             tasks: Tasks::default(),
             parked: BinaryHeap::new(),
             unanswered: Vec::new(),
@@ -195,7 +199,7 @@ impl Session {
             }
             self.exp_cmd_sn = cmd_sn.wrapping_add(1);
         }
-        self.dispatch(opcode, &pdu, io)?;
+        self.dispatch(opcode, frame, &pdu, io)?;
         if self.early.frames.is_empty() { Ok(()) } else { self.take_early(io) }
     }
 
@@ -203,6 +207,7 @@ impl Session {
     fn dispatch(
         &mut self,
         opcode: Option<Opcode>,
+        frame: &[u8],
         pdu: &Pdu<'_>,
         io: &mut Io<'_>,
     ) -> Result<(), Close> {
@@ -213,7 +218,7 @@ impl Session {
             return Ok(());
         }
         match opcode {
-            Some(Opcode::ScsiCommand) => self.scsi_command(pdu, io),
+            Some(Opcode::ScsiCommand) => self.scsi_command(frame, pdu, io),
             Some(Opcode::NopOut) => self.nop_out(pdu, io),
             Some(Opcode::TaskRequest) => self.task_request(pdu, io),
             Some(Opcode::TextRequest) => self.text_request(pdu, io),
@@ -248,7 +253,7 @@ impl Session {
                 let pdu = Pdu::split(&frame, self.digests).map_err(|error| broken(&error))?;
                 match Opcode::of(pdu.bhs) {
                     Some(Opcode::DataOut) => self.data_out(&frame, &pdu, io)?,
-                    opcode => self.dispatch(opcode, &pdu, io)?,
+                    opcode => self.dispatch(opcode, &frame, &pdu, io)?,
                 }
             }
         }
@@ -309,7 +314,7 @@ impl Session {
     /// The numbers of a PDU without a status of its own: StatSN is the next one and stays unused.
     #[inline]
     fn sequence(&mut self) -> Sequence {
-        let open = (self.tasks.len() as u32).min(self.window);
+        let open = ((self.tasks.len() + self.delayed.len()) as u32).min(self.window);
         let last = self.exp_cmd_sn.wrapping_add(self.window - open).wrapping_sub(1);
         if serial::less(self.max_cmd_sn, last) {
             self.max_cmd_sn = last; // never goes back (section 4.2.2.1)
@@ -356,9 +361,12 @@ impl Session {
         self.watch(io)
     }
 
-    /// Sets the next wake-up and publishes the counters; once per turn.
-    pub(crate) fn settle(&mut self, io: &mut Io<'_>) {
-        self.stats.outstanding = self.tasks.len() as u64;
+    /// Begins what has waited for others to end, sets the next wake-up, publishes the counters; once per turn.
+    pub(crate) fn settle(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+        if self.delayed.len() > 0 {
+            self.release_delayed(io)?;
+        }
+        self.stats.outstanding = (self.tasks.len() + self.delayed.len()) as u64;
         self.registered.stats.publish(&self.stats);
         let parked = self.parked.peek().map(|Reverse((at, _))| *at);
         let silence = match self.pinged {
@@ -367,6 +375,7 @@ impl Session {
         };
         let others = [parked, self.logout_by].into_iter().flatten();
         *io.deadline = Some(others.fold(silence, Instant::min));
+        Ok(())
     }
 
     pub(crate) fn on_close(&mut self, close: &Close) {

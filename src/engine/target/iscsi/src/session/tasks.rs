@@ -125,6 +125,8 @@ pub(super) enum Work {
 /// A task of the session.
 pub(super) struct Task {
     pub itt: u32,
+    /// No newer task of the unit begins before this one has ended.
+    pub ordered: bool,
     pub lun: LunField,
     /// What the initiator expects to move, for the residual.
     pub expected: Expected,
@@ -141,6 +143,8 @@ struct Entry {
 pub(super) struct Tasks {
     entries: Slab<Entry>,
     generation: u32,
+    /// Open tasks that are ordered.
+    ordered: usize,
 }
 
 impl Tasks {
@@ -148,13 +152,14 @@ impl Tasks {
         self.entries.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    pub(super) fn has_ordered(&self) -> bool {
+        self.ordered > 0
     }
 
     pub(super) fn insert(&mut self, task: Task) -> Tag {
         self.generation = (self.generation + 1) & ((1 << GENERATION_BITS) - 1);
         let generation = self.generation;
+        self.ordered += usize::from(task.ordered);
         Tag::new(self.entries.insert(Entry { generation, task }), generation)
     }
 
@@ -165,7 +170,9 @@ impl Tasks {
 
     pub(super) fn remove(&mut self, tag: Tag) -> Option<Task> {
         self.get_mut(tag)?;
-        Some(self.entries.remove(tag.slot()).task)
+        let task = self.entries.remove(tag.slot()).task;
+        self.ordered -= usize::from(task.ordered);
+        Some(task)
     }
 
     /// Tags of the tasks that `wanted` picks.

@@ -182,8 +182,10 @@ impl Session {
     ) -> Result<(), Close> {
         let data = DataOut::parse(pdu.bhs);
         let Some(tag) = self.find_out(&data) else {
-            let early = data.ttt == NO_TAG && !self.early.frames.is_empty();
-            if !(early && self.keep_early_data(data.itt, frame)?) {
+            let kept = data.ttt == NO_TAG
+                && (self.delayed.keep_data(data.itt, frame, self.unsolicited_bytes_max())
+                    || self.keep_early_data(data.itt, frame)?);
+            if !kept {
                 self.stats.ignored += 1; // its task has ended
             }
             return Ok(());

@@ -35,7 +35,7 @@ impl Raw {
         response.result
     }
 
-    fn manage(&mut self, function: TaskFunction, lun: LunField, referenced: u32) -> TaskResult {
+    pub fn manage(&mut self, function: TaskFunction, lun: LunField, referenced: u32) -> TaskResult {
         let request = self.request(function, lun, referenced);
         self.send(&request.build(), &[]);
         self.managed(&request)

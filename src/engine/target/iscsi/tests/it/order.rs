@@ -1,6 +1,6 @@
 //! The order of commands and of statuses: RFC 7143 section 4.2.2.
 
-use plimsoll_wire::iscsi::pdu::{NopIn, R2t, Sequence};
+use plimsoll_wire::iscsi::pdu::{Attribute, NopIn, R2t, Sequence};
 use plimsoll_wire::iscsi::{NO_TAG, Opcode, pdu};
 
 use crate::array::Array;
@@ -119,4 +119,73 @@ fn rfc7143_4_2_2_1_the_window_closes_with_open_tasks_and_never_goes_back() {
     let reply = raw.receive().unwrap();
     assert_eq!(reply.opcode(), Opcode::NopIn);
     assert_eq!(Sequence::parse(&reply.bhs).exp_cmd_sn, raw.cmd_sn + 1);
+}
+
+#[test]
+fn sam5_8_6_an_ordered_command_waits_for_the_older_and_holds_back_the_newer() {
+    let array = Array::start();
+    let mut raw =
+        Raw::login(array.address(), &[("InitialR2T", "No"), ("FirstBurstLength", "1024")]);
+    raw.ready();
+    let data = pattern(1024, 6);
+    // An older write that waits for its data.
+    let mut older = raw.command(&write10(0, 4), Direction::Write, 2048);
+    older.is_final = true;
+    raw.send_command(older, &data);
+    let r2t = raw.r2t(older.itt);
+    let mut ordered = raw.command(&write10(0, 2), Direction::Write, 1024);
+    ordered.attribute = Attribute::Ordered;
+    ordered.is_final = false;
+    raw.send_command(ordered, &[7; 512]);
+    let newer = raw.command(&read10(0, 2), Direction::Read, 1024);
+    raw.send_command(newer, &[]);
+    let rest = pdu::DataOut {
+        is_final: true,
+        data_len: 512,
+        lun: ordered.lun,
+        itt: ordered.itt,
+        ttt: NO_TAG,
+        exp_stat_sn: raw.exp_stat_sn,
+        data_sn: 0,
+        buffer_offset: 512,
+    };
+    raw.send(&rest.build(), &[7; 512]);
+    // Another unit, and the head of the queue, do not wait.
+    let mut elsewhere = raw.command(&[0; 6], Direction::None, 0);
+    elsewhere.lun = plimsoll_wire::scsi::LunField::unit(1);
+    raw.send_command(elsewhere, &[]);
+    raw.end_of(elsewhere.itt);
+    let mut first = raw.command(&read10(0, 2), Direction::Read, 1024);
+    first.attribute = Attribute::HeadOfQueue;
+    raw.send_command(first, &[]);
+    assert_eq!(raw.end_of(first.itt).data, data, "what the older write has brought so far");
+    assert!(raw.is_silent());
+    raw.answer(&r2t, &[&data[..], &data[..]].concat(), 1024);
+    assert!(raw.end_of(older.itt).is_good());
+    assert!(raw.end_of(ordered.itt).is_good());
+    assert_eq!(raw.end_of(newer.itt).data, [7; 1024]);
+}
+
+#[test]
+fn sam5_8_6_commands_that_wait_are_aborted_like_others() {
+    let array = Array::start();
+    let mut raw = Raw::login(array.address(), &[("ImmediateData", "No")]);
+    raw.ready();
+    let older = raw.command(&write10(0, 1), Direction::Write, 512);
+    raw.send_command(older, &[]);
+    let r2t = raw.r2t(older.itt);
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        let mut ordered = raw.command(&read10(0, 1), Direction::Read, 512);
+        ordered.attribute = Attribute::Ordered;
+        waiting.push(raw.send_command(ordered, &[]));
+    }
+    let abort = pdu::TaskFunction::AbortTask;
+    let lun = plimsoll_wire::scsi::LunField::unit(0);
+    assert_eq!(raw.manage(abort, lun, waiting[1]), pdu::TaskResult::Complete);
+    raw.answer(&r2t, &[5; 512], 512);
+    assert!(raw.end_of(older.itt).is_good());
+    assert_eq!(raw.end_of(waiting[0]).data, [5; 512]);
+    assert_eq!(raw.end_of(waiting[2]).data, [5; 512]);
+    raw.ready();
 }
