@@ -10,7 +10,7 @@ use crate::{
     client::ClientOptions,
     curve,
     guard::{Permission, check_reservations, workspace::Workspace},
-    host::{ProcessHost, Program, netns},
+    host::{HERE, ProcessHost, Program, netns},
     measure::Seat,
     result::ResultSet,
     run::{Budget, Host, Local, Observer, Runner, Target},
@@ -32,7 +32,8 @@ pub struct Request {
     pub permission: Permission,
     /// What the whole run may use.
     pub budget: Budget,
-    /// Network namespaces to drive the load from, a worker process in each; none: this process.
+    /// Network namespaces to drive the load from, a worker process in each ([`HERE`]: a process in this
+    /// namespace); none: threads of this process.
     pub netns: Vec<String>,
     /// How a worker process is started.
     pub program: Program,
@@ -180,8 +181,8 @@ fn in_namespace<T: Send + 'static>(
     name: Option<&String>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    match name {
-        None => work(),
+    match name.map(String::as_str) {
+        None | Some(HERE) => work(),
         Some(name) => netns::within(name, work),
     }
 }

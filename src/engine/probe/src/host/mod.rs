@@ -15,6 +15,9 @@ use crate::{
     measure::{Event, Seat},
 };
 
+/// The name of no namespace: a process beside this one.
+pub const HERE: &str = "-";
+
 /// What a worker process is told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

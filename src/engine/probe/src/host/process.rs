@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Order, Word};
+use super::{HERE, Order, Word};
 use crate::{
     client::ClientOptions,
     measure::{Event, Link, Seat},
@@ -52,12 +52,12 @@ pub struct ProcessHost {
 }
 
 impl ProcessHost {
-    /// A process in the namespace `netns`; `-` for none. `places` are all targets.
+    /// A process in the namespace `netns`, or [`HERE`]. `places` are all targets.
     #[must_use]
     pub fn new(netns: &str, program: &Program, places: &[(String, ClientOptions)]) -> Self {
         Self {
             name: netns.to_owned(),
-            netns: (netns != "-").then(|| netns.to_owned()),
+            netns: (netns != HERE).then(|| netns.to_owned()),
             program: program.clone(),
             places: places.to_vec(),
         }

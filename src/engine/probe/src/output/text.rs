@@ -12,6 +12,8 @@ use crate::{
 /// Everything.
 pub fn render(set: &ResultSet) -> String {
     let mut out = String::new();
+    // With many stages the same warning would come again and again: once is enough.
+    let mut told: Vec<&str> = Vec::new();
     // Writing to a String cannot fail.
     for stage in &set.stages {
         let workload = &stage.workload;
@@ -32,7 +34,10 @@ pub fn render(set: &ResultSet) -> String {
             write_figures(&mut out, &result.figures);
             write_flows(&mut out, result);
             for warning in &result.warnings {
-                let _ = writeln!(out, "    warning: {warning}");
+                if !told.contains(&warning.as_str()) {
+                    told.push(warning);
+                    let _ = writeln!(out, "    warning: {warning}");
+                }
             }
         }
         if results.len() > 1 {

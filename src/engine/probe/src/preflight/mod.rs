@@ -19,7 +19,11 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::{
-    Error, Result, client::ClientOptions, host::netns, output::Format, run::Target,
+    Error, Result,
+    client::ClientOptions,
+    host::{HERE, netns},
+    output::Format,
+    run::Target,
     text::show_bytes,
 };
 
@@ -70,8 +74,8 @@ pub struct TargetReport {
 /// Checks all URLs.
 pub fn check(urls: &[String], options: &Options) -> Result<Report> {
     let (urls, inner) = (urls.to_vec(), options.clone());
-    match &options.netns {
-        None => look(&urls, &inner),
+    match options.netns.as_deref() {
+        None | Some(HERE) => look(&urls, &inner),
         Some(name) => netns::within(name, move || look(&urls, &inner)),
     }
 }

@@ -16,7 +16,11 @@ pub struct Array {
 
 impl Array {
     pub fn start() -> Self {
-        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        Self::start_at("127.0.0.1")
+    }
+
+    pub fn start_at(address: &str) -> Self {
+        let any: SocketAddr = format!("{address}:0").parse().unwrap();
         let quick = Quick {
             size: "64MiB".parse::<Size>().unwrap(),
             backing: Backing::Memory,

@@ -18,7 +18,7 @@ fn worker_process() {
     }
 }
 
-fn with_hosts(request: Request, names: &[&str]) -> Request {
+pub fn with_hosts(request: Request, names: &[&str]) -> Request {
     Request {
         netns: names.iter().map(|name| (*name).to_owned()).collect(),
         program: Program {

@@ -9,6 +9,7 @@ mod hosts;
 mod integrity;
 mod matrix;
 mod measuring;
+mod namespaces;
 mod open_loop;
 mod outputs;
 mod preflights;
