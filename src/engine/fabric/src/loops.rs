@@ -260,6 +260,9 @@ impl Worker {
             self.due(now);
             if busy {
                 idle_since = now;
+            } else if wait == Some(Duration::ZERO) {
+                // A client on this core gets to run; with none, this is as cheap as any pause.
+                std::thread::yield_now();
             }
         }
         for (_, mut entry) in std::mem::take(&mut self.slots) {
