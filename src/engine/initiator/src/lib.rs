@@ -10,6 +10,7 @@ pub mod iscsi;
 pub mod nfs;
 mod op;
 mod options;
+mod spin;
 mod tcp;
 mod url;
 

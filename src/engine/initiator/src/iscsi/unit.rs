@@ -18,6 +18,7 @@ use super::policy::Selector;
 use super::session::Part;
 use super::settings::Settings;
 use super::setup::Facts;
+use crate::spin::Spin;
 use crate::{
     Completion, Datastore, Error, FlowCounters, FlowState, IscsiUrl, LostReason, Op, OpKind,
     Options, Payload, Sink, tcp,
@@ -25,8 +26,6 @@ use crate::{
 
 /// The longest time between two looks at late tasks, silent connections and lost paths.
 const TICK: Duration = Duration::from_millis(250);
-/// Operations under way up to which spinning is worth a core.
-const SPIN_DEPTH: usize = 2;
 /// The longest single transfer, whatever the unit allows.
 const MAX_PART: u32 = 4 << 20;
 /// Answers are gathered before waking when they come fast one by one (see [`Flow::keep_pace`]), and so many are
@@ -48,6 +47,7 @@ pub(super) struct Unit {
     events: Events,
     scratch: Vec<u8>,
     options: Options,
+    spin: Spin,
     facts: Facts,
     capacity_bytes: u64,
     /// The clock of the operations submitted since the last poll.
@@ -101,6 +101,7 @@ impl Unit {
             flows,
             scratch: vec![0; RECEIVE_BUFFER_BYTES],
             options: options.clone(),
+            spin: Spin::new(options.spin),
             facts: Facts::default(),
             capacity_bytes: 0,
             submit_clock: None,
@@ -283,27 +284,23 @@ impl Unit {
         Some(Some(if gathering { sleep.min(COALESCE_WAIT) } else { sleep }))
     }
 
-    /// Busy-polls with one or two operations under way; true when something came.
+    /// Busy-polls; true when something came.
+    #[inline]
     fn spin(&mut self, sink: &mut dyn Sink, completed: &mut usize) -> bool {
-        let budget = self.options.spin;
-        if budget.is_zero() || self.core.len() == 0 || self.core.len() > SPIN_DEPTH {
+        if !self.spin.is_worth(self.core.len()) {
             return false;
         }
-        let end = Instant::now() + budget;
-        loop {
+        let mut spin = std::mem::replace(&mut self.spin, Spin::new(Duration::ZERO));
+        let found = spin.run(|| {
             for index in 0..self.flows.len() {
                 if self.core.selector.in_flight(index) > 0 {
                     *completed += self.receive(index, sink);
                 }
             }
-            if *completed > 0 {
-                return true;
-            }
-            if Instant::now() >= end {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
+            *completed > 0
+        });
+        self.spin = spin;
+        found
     }
 
     /// One receive of a flow and what follows from it.
