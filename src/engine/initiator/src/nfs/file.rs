@@ -16,16 +16,10 @@ use super::core::{Core, Limits};
 use super::flow::{Envelope, Flow, Link, Receiving, put_call};
 use super::links::CHECK_EVERY;
 use super::{Found, Handle, Identity, Spread};
+use crate::spin::Spin;
 use crate::{
     Datastore, Error, FlowCounters, FlowState, LostReason, Op, OpKind, Options, Sink, tcp,
 };
-
-/// With more calls under way than this, spinning brings nothing.
-const SPIN_MAX_IN_FLIGHT: usize = 2;
-/// After so many spins in a row that found nothing, sleeping is better.
-const EMPTY_SPINS_MAX: u32 = 16;
-/// Of so many waits without a spin, one tries it again.
-const SPIN_AGAIN_AFTER: u32 = 1024;
 
 /// An open file.
 pub(super) struct File {
@@ -45,8 +39,7 @@ pub(super) struct File {
     last_flow: usize,
     flow_depth: u32,
     queue_depth: usize,
-    spin: Duration,
-    empty_spins: u32,
+    spin: Spin,
     pub(super) connect_timeout: Duration,
     pub(super) op_timeout: Duration,
     pub(super) keepalive: Duration,
@@ -91,8 +84,7 @@ impl File {
             last_flow: 0,
             flow_depth: u32::from(options.flow_depth.max(1)),
             queue_depth: options.queue_depth as usize,
-            spin: options.spin,
-            empty_spins: 0,
+            spin: Spin::new(options.spin),
             connect_timeout: options.connect_timeout,
             op_timeout: options.op_timeout,
             keepalive: options.keepalive,
@@ -207,8 +199,7 @@ impl File {
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
         self.flush(sink);
-        let now =
-            if self.spins(wait) && self.spin(sink) { Instant::now() } else { self.sleep(wait)? };
+        let now = if self.spin(wait, sink) { Instant::now() } else { self.sleep(wait)? };
         self.turn = None;
         self.on_events(now, sink);
         self.receive(now, sink);
@@ -253,45 +244,23 @@ impl File {
         }
     }
 
-    /// Whether a busy wait is worth trying: few calls under way, and it found something lately.
-    fn spins(&mut self, wait: Option<Duration>) -> bool {
-        if self.spin.is_zero()
-            || wait == Some(Duration::ZERO)
+    /// Receives without sleeping, if that is worth it, until something comes or the time is over.
+    fn spin(&mut self, wait: Option<Duration>, sink: &mut dyn Sink) -> bool {
+        if wait == Some(Duration::ZERO)
             || self.core.completions > 0
-            || self.core.in_flight() == 0
-            || self.core.in_flight() > SPIN_MAX_IN_FLIGHT
+            || !self.spin.is_worth(self.core.in_flight())
         {
             return false;
         }
-        if self.empty_spins >= EMPTY_SPINS_MAX {
-            self.empty_spins += 1;
-            if self.empty_spins < EMPTY_SPINS_MAX + SPIN_AGAIN_AFTER {
-                return false;
-            }
-            self.empty_spins = 0;
-        }
-        true
-    }
-
-    /// Receives without sleeping until something comes or the time is over.
-    fn spin(&mut self, sink: &mut dyn Sink) -> bool {
-        let mut now = Instant::now();
-        let end = now + self.spin;
-        loop {
-            for index in 0..self.flows.len() {
-                if self.flows[index].lane.in_flight > 0 && self.receive_on(index, now, sink) {
-                    self.empty_spins = 0;
-                    return true;
-                }
-            }
-            now = Instant::now();
-            if now >= end {
-                self.empty_spins += 1;
-                return false;
-            }
-            // A server on this core gets to run; with none, this is as cheap as any pause.
-            std::thread::yield_now();
-        }
+        let mut spin = std::mem::replace(&mut self.spin, Spin::new(Duration::ZERO));
+        let found = spin.run(|| {
+            let now = Instant::now();
+            (0..self.flows.len()).any(|index| {
+                self.flows[index].lane.in_flight > 0 && self.receive_on(index, now, sink)
+            })
+        });
+        self.spin = spin;
+        found
     }
 
     fn now(&mut self) -> Instant {
