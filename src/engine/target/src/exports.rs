@@ -9,7 +9,7 @@ use plimsoll_storage::{Blocking, Event, Kind, Namespace, Volume};
 use plimsoll_target_nfs::{Access, Export, Network, Rule, Server, Squash};
 
 use crate::TargetError;
-use crate::config::{Config, ExportRule, NfsConfig, Serve};
+use crate::config::{Config, ExportRule, NfsConfig};
 
 /// Makes exports of volumes of files and takes them away.
 pub(crate) struct ExportTable {
@@ -37,7 +37,7 @@ impl ExportTable {
             server,
             blocking,
             rules: rules.collect::<Result<_, _>>()?,
-            read_only: Mutex::new(config.read_only(Serve::Nfs)),
+            read_only: Mutex::new(config.read_only_exports()),
         })
     }
 

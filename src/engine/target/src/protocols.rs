@@ -1,6 +1,6 @@
 //! The two servers over one array: their set-up, their addresses, their end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use plimsoll_fabric::{Listening, Loops};
 use plimsoll_storage::{Array, Blocking, Kind, Volume};
 use plimsoll_target_iscsi::{Portal, TargetSettings};
 use plimsoll_target_nfs::UdpPortmap;
-use plimsoll_target_scsi::{Device, Identity, Port};
+use plimsoll_target_scsi::{Device, Identity, Port, UnitSettings};
 
 use crate::TargetError;
-use crate::config::{Config, IscsiConfig, NfsConfig, Serve};
+use crate::config::{Config, IscsiConfig, NfsConfig};
 use crate::exports::{ExportTable, path};
 use crate::listen::{listen, url_address};
 use crate::units::Units;
@@ -48,7 +48,7 @@ impl Iscsi {
         for portal in &iscsi.portals {
             device.set_access_state(portal.group, portal.state.into());
         }
-        let units = Arc::new(Units::new(Arc::clone(&device), config.read_only(Serve::Iscsi)));
+        let units = Arc::new(Units::new(Arc::clone(&device), config.unit_settings()));
         let heard = Arc::clone(&units);
         array.subscribe(move |event| heard.on_event(event));
         for volume in array.volumes() {
@@ -73,9 +73,9 @@ impl Iscsi {
         self.server.sessions().len()
     }
 
-    /// See [`Units::set_read_only`].
-    pub fn set_read_only(&self, names: BTreeSet<String>) {
-        self.units.set_read_only(names);
+    /// See [`Units::set_settings`].
+    pub fn set_unit_settings(&self, settings: BTreeMap<String, UnitSettings>) {
+        self.units.set_settings(settings);
     }
 
     pub fn urls<'a>(&'a self, volume: &'a Volume) -> impl Iterator<Item = String> + 'a {

@@ -96,6 +96,7 @@ impl Quick {
             limit: Default::default(),
             flow: None,
             read_only: false,
+            disk: Default::default(),
         };
         let units = (0..self.volumes).map(|index| volume("lun", Serve::Iscsi, index));
         let exports = (0..self.volumes).map(|index| volume("export", Serve::Nfs, index));

@@ -10,7 +10,7 @@ use plimsoll_fabric::Loops;
 use plimsoll_storage::{Array, ArraySettings, Blocking};
 use serde::Serialize;
 
-use crate::config::{Config, Serve};
+use crate::config::Config;
 use crate::protocols::{Iscsi, Nfs};
 use crate::reconcile::{Which, reconcile};
 use crate::statistics::{PoolStatistics, Statistics, VolumeStatistics};
@@ -181,10 +181,10 @@ impl Running {
             return Err(config.error(section, 0, message));
         }
         if let Some(iscsi) = &self.iscsi {
-            iscsi.set_read_only(config.read_only(Serve::Iscsi));
+            iscsi.set_unit_settings(config.unit_settings());
         }
         if let Some(nfs) = &self.nfs {
-            nfs.set_read_only(config.read_only(Serve::Nfs));
+            nfs.set_read_only(config.read_only_exports());
         }
         reconcile(&self.array, config, Which::ChangedSince(&current))?;
         *current = config.clone();

@@ -1,6 +1,6 @@
 //! The logical units of the target: one per block volume, kept in step with the array.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plimsoll_storage::{Event, Kind, Volume};
@@ -9,19 +9,19 @@ use plimsoll_target_scsi::{Device, LogicalUnit, UnitSettings};
 /// Maps block volumes into the SCSI device and passes on what happens to them.
 pub(crate) struct Units {
     device: Arc<Device>,
-    read_only: Mutex<BTreeSet<String>>,
+    settings: Mutex<BTreeMap<String, UnitSettings>>,
     units: Mutex<BTreeMap<String, Arc<LogicalUnit>>>,
 }
 
 impl Units {
-    /// `read_only` has the names of the volumes that refuse writes.
-    pub fn new(device: Arc<Device>, read_only: BTreeSet<String>) -> Self {
-        Self { device, read_only: Mutex::new(read_only), units: Mutex::default() }
+    /// `settings` has how a volume is presented, by its name.
+    pub fn new(device: Arc<Device>, settings: BTreeMap<String, UnitSettings>) -> Self {
+        Self { device, settings: Mutex::new(settings), units: Mutex::default() }
     }
 
-    /// Replaces the names of the volumes that refuse writes, for volumes that are created from now on.
-    pub fn set_read_only(&self, read_only: BTreeSet<String>) {
-        *self.read_only.lock().unwrap_or_else(PoisonError::into_inner) = read_only;
+    /// Replaces the settings, for volumes that are created from now on.
+    pub fn set_settings(&self, settings: BTreeMap<String, UnitSettings>) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
     /// Begins to serve a volume, if it is a block volume that is not served yet.
@@ -31,10 +31,8 @@ impl Units {
         if units.contains_key(volume.serial()) {
             return;
         }
-        let names = self.read_only.lock().unwrap_or_else(PoisonError::into_inner);
-        let read_only = names.contains(volume.name());
-        drop(names);
-        let settings = UnitSettings { read_only, ..UnitSettings::default() };
+        let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = settings.get(volume.name()).copied().unwrap_or_default();
         let unit = LogicalUnit::new(Arc::clone(volume), settings);
         if self.device.map(lun, Arc::clone(&unit)) {
             units.insert(volume.serial().to_owned(), unit);

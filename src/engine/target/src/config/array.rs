@@ -1,6 +1,7 @@
 //! The array: where its data lives, its rules, pools and volumes.
 
 use plimsoll_storage::{Kind, Limit, Limits, PoolSettings, Qos, Rules, VolumeSettings};
+use plimsoll_target_scsi::UnitSettings;
 use serde::Deserialize;
 
 use crate::{Backing, Size};
@@ -143,9 +144,49 @@ pub struct VolumeConfig {
     /// Whether writes are refused.
     #[serde(default)]
     pub read_only: bool,
+    /// What kind of disk a block volume shows itself as.
+    #[serde(default)]
+    pub disk: DiskConfig,
+}
+
+/// `disk = { … }` of a block volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskConfig {
+    /// A medium that initiators can eject and lock in. Arrays have fixed ones.
+    #[serde(default)]
+    pub removable: bool,
+    /// Size of the physical blocks behind the logical blocks of 512 bytes.
+    #[serde(default)]
+    pub physical_block: PhysicalBlock,
+}
+
+/// Size of a physical block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+pub enum PhysicalBlock {
+    /// As the logical ones (512n).
+    #[default]
+    #[serde(rename = "512B")]
+    Bytes512,
+    /// 512e.
+    #[serde(rename = "4KiB")]
+    Kib4,
 }
 
 impl VolumeConfig {
+    /// How the device server presents it.
+    pub(crate) fn unit_settings(&self) -> UnitSettings {
+        UnitSettings {
+            read_only: self.read_only,
+            removable: self.disk.removable,
+            physical_exponent: match self.disk.physical_block {
+                PhysicalBlock::Bytes512 => 0,
+                PhysicalBlock::Kib4 => 3,
+            },
+            ..UnitSettings::default()
+        }
+    }
+
     pub(crate) fn settings(&self, limits: &LimitsConfig) -> VolumeSettings {
         VolumeSettings {
             name: self.name.clone(),

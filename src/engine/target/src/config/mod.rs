@@ -11,20 +11,22 @@ mod iscsi;
 mod nfs;
 mod server;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 pub use access::{ChapConfig, Rule, User};
 pub use array::{
-    ArrayConfig, Authority, LimitsConfig, PoolConfig, RulesConfig, Serve, VolumeConfig,
+    ArrayConfig, Authority, DiskConfig, LimitsConfig, PhysicalBlock, PoolConfig, RulesConfig,
+    Serve, VolumeConfig,
 };
 pub use iscsi::{IscsiConfig, PathState, PortalConfig};
 pub use nfs::{ExportRule, NfsConfig};
 pub use server::ServerConfig;
 
 use plimsoll_storage::Tier;
+use plimsoll_target_scsi::UnitSettings;
 
 use crate::TargetError;
 
@@ -106,7 +108,8 @@ impl Config {
         let changed = |volume: &VolumeConfig| {
             let same_name = |old: &&VolumeConfig| old.name == volume.name;
             let old = self.volumes.iter().find(same_name);
-            old.is_some_and(|old| (old.serve, old.read_only) != (volume.serve, volume.read_only))
+            let fixed = |volume: &VolumeConfig| (volume.serve, volume.read_only, volume.disk);
+            old.is_some_and(|old| fixed(old) != fixed(volume))
         };
         let section = sections.into_iter().find(|(_, old, new)| differs(old, new));
         section
@@ -114,9 +117,16 @@ impl Config {
             .or_else(|| new.volumes.iter().any(changed).then_some("volumes"))
     }
 
-    /// The names of the volumes of a protocol that refuse writes.
-    pub(crate) fn read_only(&self, serve: Serve) -> BTreeSet<String> {
-        let chosen = self.volumes.iter().filter(|volume| volume.serve == serve && volume.read_only);
+    /// How each block volume is presented, by its name.
+    pub(crate) fn unit_settings(&self) -> BTreeMap<String, UnitSettings> {
+        let blocks = self.volumes.iter().filter(|volume| volume.serve == Serve::Iscsi);
+        blocks.map(|volume| (volume.name.clone(), volume.unit_settings())).collect()
+    }
+
+    /// The names of the exports that refuse writes.
+    pub(crate) fn read_only_exports(&self) -> BTreeSet<String> {
+        let files = self.volumes.iter().filter(|volume| volume.serve == Serve::Nfs);
+        let chosen = files.filter(|volume| volume.read_only);
         chosen.map(|volume| volume.name.clone()).collect()
     }
 
