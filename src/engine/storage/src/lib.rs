@@ -8,6 +8,7 @@ mod array;
 mod blocking;
 mod bucket;
 mod error;
+mod gate;
 mod limits;
 mod metadata;
 pub mod namespace;
@@ -20,9 +21,8 @@ mod volume;
 pub use array::{Array, ArraySettings, Clock, Event};
 pub use blocking::{Blocking, Saturated};
 pub use error::{ArrayError, StoreError};
-pub use limits::{
-    Admission, DEFAULT_BURST_MS, Direction, FlowLimiter, Limit, Limits, VolumeCounters,
-};
+pub use gate::{FlowLimiter, VolumeCounters};
+pub use limits::{Admission, DEFAULT_BURST_MS, Direction, Limit, Limits};
 pub use namespace::Namespace;
 pub use pool::{PoolSettings, PoolStatus, Qos, Tier};
 pub use rules::Rules;

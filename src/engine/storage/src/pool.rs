@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::Limiter;
+use crate::gate::Limiter;
 use crate::{Limit, Space};
 
 /// A service level: how much throughput comes with capacity.

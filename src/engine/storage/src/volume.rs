@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Gate, Hosts};
+use crate::gate::{Gate, Hosts};
 use crate::metadata::Metadata;
 use crate::pool::PoolShare;
 use crate::store::ALLOCATION_BYTES;

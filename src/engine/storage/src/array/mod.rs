@@ -4,8 +4,10 @@
 //! tells subscribers. Operations run one at a time; reading never waits for one. A subscriber is called in
 //! the thread of the operation and must not start another one.
 
-mod change;
+mod check;
 mod event;
+mod pools;
+mod volumes;
 
 pub use event::Event;
 
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Instant, SystemTime};
 
-use crate::limits::Hosts;
+use crate::gate::Hosts;
 use crate::metadata::{Metadata, PoolRecord, VolumeRecord};
 use crate::pool::{PoolShare, throughput};
 use crate::volume::{Parts, quota};

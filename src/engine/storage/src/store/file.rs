@@ -14,7 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use plimsoll_fabric::Payload;
@@ -22,6 +22,7 @@ use plimsoll_fabric::Payload;
 use super::grains::Grains;
 use super::os::{self, Mapping};
 use super::stripes::{Exclusive, Stripes};
+use super::windows::Windows;
 use super::{
     GRAIN_BYTES, Provisioning, Ready, SECTOR_BYTES, STATUS_WALK, ZEROES, batches, check, mask,
     parts,
@@ -30,8 +31,6 @@ use crate::{Space, StoreError};
 
 /// How long a grain counts as resident after it was seen so.
 const RESIDENT_MS: u64 = 1000;
-/// Bytes of one mapping: 64 TiB of touched data stay within the kernel's 65,530 mappings per process.
-const WINDOW_BYTES: u64 = 1 << 30;
 /// Longest `pwrite`. The page cache makes folios as long as the writes that fill them, and ext4 walks over all
 /// blocks of a folio in each later write to a part of it: see docs/decisions/0005.
 const WRITE_STEP: u64 = 16 << 10;
@@ -60,7 +59,7 @@ pub struct FileStore {
     space: Arc<Space>,
     charge: Charge,
     grains: Grains<Entry>,
-    windows: Grains<AtomicPtr<Mapping>>,
+    windows: Windows,
     stripes: Stripes,
     flushing: Mutex<()>,
     flushes: AtomicU64,
@@ -100,7 +99,7 @@ impl FileStore {
             space,
             charge,
             grains: Grains::new(),
-            windows: Grains::new(),
+            windows: Windows::new(),
             stripes: Stripes::files(),
             flushing: Mutex::new(()),
             flushes: AtomicU64::new(0),
@@ -156,7 +155,7 @@ impl FileStore {
             // A hole that was filled since the first pass is sent from the mapping: at worst one page fault.
             if self.is_hole(part.grain, part.start, part.len) {
                 out(Payload::from_static(&ZEROES[..part.len]));
-            } else if let Some((window, at)) = self.window(part.grain) {
+            } else if let Some((window, at)) = self.windows.of(&self.file, part.grain) {
                 out(payload(window, at + part.start, part.len));
             } else {
                 let mut copy = vec![0; part.len];
@@ -324,7 +323,7 @@ impl FileStore {
         if seen != 0 && now.wrapping_sub(seen) < RESIDENT_MS {
             return true;
         }
-        let Some((window, at)) = self.window(grain) else { return false };
+        let Some((window, at)) = self.windows.of(&self.file, grain) else { return false };
         let page = os::page_bytes();
         let mut pages = [0; PAGES];
         let pages = &mut pages[..GRAIN_BYTES / page];
@@ -337,40 +336,6 @@ impl FileStore {
             return true;
         }
         in_cache(&pages[start / page..(start + len).div_ceil(page)])
-    }
-
-    /// The mapping that holds a grain, and where in it the grain begins; `None` when the kernel gives no more
-    /// mappings.
-    #[allow(unsafe_code)]
-    fn window(&self, grain: u64) -> Option<(Arc<Mapping>, usize)> {
-        let offset = grain * GRAIN_BYTES as u64;
-        let slot = self.windows.touch(offset / WINDOW_BYTES)?;
-        let mut pointer = slot.load(Ordering::Acquire);
-        if pointer.is_null() {
-            let start = offset - offset % WINDOW_BYTES;
-            let mapping = Mapping::new(&self.file, start, WINDOW_BYTES as usize).ok()?;
-            let new = Arc::into_raw(Arc::new(mapping)).cast_mut();
-            match slot.compare_exchange(
-                std::ptr::null_mut(),
-                new,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => pointer = new,
-                Err(winner) => {
-                    // SAFETY: `new` came from `into_raw` just now and was not published.
-                    drop(unsafe { Arc::from_raw(new) });
-                    pointer = winner;
-                }
-            }
-        }
-        // SAFETY: a pointer in the table came from `Arc::into_raw`; the table keeps that count until the store
-        // is dropped, which needs `&mut self`.
-        let window = unsafe {
-            Arc::increment_strong_count(pointer);
-            Arc::from_raw(pointer)
-        };
-        Some((window, (offset % WINDOW_BYTES) as usize))
     }
 
     /// Locks the range and checks it after, so that no shrink can come between.
@@ -486,14 +451,6 @@ impl FileStore {
 
 impl Drop for FileStore {
     fn drop(&mut self) {
-        self.windows.each(|_, slot| {
-            let pointer = slot.swap(std::ptr::null_mut(), Ordering::Relaxed);
-            if !pointer.is_null() {
-                // SAFETY: the table owned one count from `Arc::into_raw`; it was taken out just now.
-                #[allow(unsafe_code)]
-                drop(unsafe { Arc::from_raw(pointer) });
-            }
-        });
         if self.charge == Charge::WhileOpen {
             self.space.release(self.allocated_bytes());
         }

@@ -10,6 +10,7 @@ mod mask;
 mod memory;
 mod os;
 mod stripes;
+mod windows;
 
 pub use file::{Charge, FileStore};
 pub use memory::MemoryStore;
