@@ -1,16 +1,18 @@
 //! The command line: one file per subcommand. Data goes to stdout, talk to stderr.
 //!
 //! Exit status: 0 done, 2 wrong use, 3 input refused, 4 no feasible plan (the report still comes),
-//! 1 anything else.
+//! 5 a guard stopped a measurement, 1 anything else.
 
 mod catalog;
 mod fit;
 mod inventory;
 mod openapi;
 mod predict;
+mod probe;
 mod report;
 mod rules;
 mod serve;
+mod target;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,10 @@ enum Command {
     Rules(rules::Args),
     /// Print platforms, tiers and their dated limits.
     Catalog(catalog::Args),
+    /// Measure datastores: IOPS, MiB/s, latency, flows; four corners, sweeps, pre-flight checks.
+    Probe(Box<probe::Args>),
+    /// Serve datastores over iSCSI and NFSv3: pools, volumes, service tiers.
+    Target(target::Args),
     /// Start the HTTP service.
     Serve(serve::Args),
     /// Print the OpenAPI document.
@@ -53,6 +59,8 @@ enum Outcome {
     Refused,
     /// A report came, but no plan is feasible.
     Infeasible,
+    /// A guard stopped the measurement; what was measured until then was printed.
+    Stopped,
 }
 
 /// Runs the command line and returns its exit status.
@@ -66,6 +74,8 @@ pub fn run() -> ExitCode {
         Command::Predict(args) => predict::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Catalog(args) => catalog::run(&args),
+        Command::Probe(args) => probe::run(*args),
+        Command::Target(args) => target::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Openapi(args) => openapi::run(&args),
     };
@@ -73,6 +83,7 @@ pub fn run() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Refused) => ExitCode::from(3),
         Ok(Outcome::Infeasible) => ExitCode::from(4),
+        Ok(Outcome::Stopped) => ExitCode::from(5),
         Err(error) => {
             talk(&format!("plimsoll: {error:#}"));
             ExitCode::FAILURE
