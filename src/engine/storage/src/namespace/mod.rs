@@ -24,6 +24,8 @@ mod io;
 mod journal;
 mod load;
 mod lookup;
+#[cfg(test)]
+mod model;
 mod name;
 mod record;
 mod remove;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::*;
 use crate::Ready;
 
-const ROOT: Credential<'static> = Credential::ROOT;
+pub(super) const ROOT: Credential<'static> = Credential::ROOT;
 const USER: Credential<'static> = Credential { uid: 1000, gid: 100, groups: &[200] };
 const QUOTA: u64 = 64 << 20;
 
@@ -20,11 +20,11 @@ fn memory() -> Arc<Namespace> {
     Namespace::memory(Space::new(QUOTA), blocking()).unwrap()
 }
 
-fn open(folder: &Path) -> Arc<Namespace> {
+pub(super) fn open(folder: &Path) -> Arc<Namespace> {
     Namespace::open(folder, Space::new(QUOTA), blocking()).unwrap()
 }
 
-fn at(seconds: u32) -> Timestamp {
+pub(super) fn at(seconds: u32) -> Timestamp {
     Timestamp { seconds, nanoseconds: 0 }
 }
 
@@ -42,7 +42,12 @@ fn directory(namespace: &Namespace, parent: &Inode, name: &[u8]) -> Arc<Inode> {
     done.value.inode
 }
 
-fn content(namespace: &Namespace, inode: &Inode, offset: u64, len: usize) -> (Vec<u8>, bool) {
+pub(super) fn content(
+    namespace: &Namespace,
+    inode: &Inode,
+    offset: u64,
+    len: usize,
+) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let mut take = |payload: plimsoll_fabric::Payload| payload.copy_to(&mut bytes);
     let read = namespace.read(&ROOT, inode, offset, len, at(20), &mut take).unwrap();
@@ -53,7 +58,7 @@ fn content(namespace: &Namespace, inode: &Inode, offset: u64, len: usize) -> (Ve
     (bytes, read.end_of_file)
 }
 
-fn stable(namespace: &Arc<Namespace>, inode: &Arc<Inode>) {
+pub(super) fn stable(namespace: &Arc<Namespace>, inode: &Arc<Inode>) {
     let (sender, receiver) = std::sync::mpsc::channel();
     namespace.make_stable(inode, Box::new(move |result| sender.send(result).unwrap())).unwrap();
     receiver.recv().unwrap().unwrap();
@@ -333,7 +338,7 @@ fn rfc1813_3_3_2_the_guard_of_setattr_holds() {
 }
 
 /// What the folder would be after the process was killed at this moment.
-fn crash(folder: &Path) -> tempfile::TempDir {
+pub(super) fn crash(folder: &Path) -> tempfile::TempDir {
     let image = tempfile::tempdir().unwrap();
     std::fs::create_dir(image.path().join("data")).unwrap();
     std::fs::copy(folder.join("namespace.redb"), image.path().join("namespace.redb")).unwrap();

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plimsoll_wire::nfs3::{
-    CommitArgs, CommitResult, DirOp, FileHandle, Name, Procedure, RenameArgs, Stability,
+    CommitArgs, CommitResult, CreateHow, DirOp, FileHandle, Name, Procedure, RenameArgs, Stability,
+    Status,
 };
 
 use crate::client::{Bytes, Client, Setup, parse, start};
@@ -32,7 +33,19 @@ struct Process {
 
 impl Process {
     fn start(folder: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        Self::spawn(Command::new(std::env::current_exe().unwrap()), folder)
+    }
+
+    /// A process whose files may grow to `blocks` of 512 bytes: beyond, the host's file system fails.
+    fn start_limited(folder: &Path, blocks: u32) -> Self {
+        let mut shell = Command::new("sh");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
+        Self::spawn(shell, folder)
+    }
+
+    fn spawn(mut command: Command, folder: &Path) -> Self {
+        let mut child = command
             .args(["--exact", "crash::server_process", "--nocapture"])
             .env(FOLDER, folder)
             .stdout(Stdio::piped())
@@ -144,4 +157,50 @@ fn kill_9_under_load_loses_nothing_acknowledged() {
     }
     assert!(files > 10, "the server was killed under load: {files} files");
     println!("{files} files survived 3 kills");
+}
+
+#[test]
+fn a_failing_disk_is_told_and_what_was_acknowledged_before_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::start_limited(folder.path(), 4096);
+    let mut client = Client::connect(process.address);
+    let root = client.root();
+    let kept = client.file(&root, b"kept");
+    client.write(&kept, 0, b"stable", Stability::FileSync).unwrap();
+    // Data beyond what the host takes.
+    let failed = client.write(&kept, 100 << 20, b"x", Stability::FileSync).unwrap_err();
+    assert_eq!(failed, Status::IO);
+    assert_eq!(client.attributes(&kept).unwrap().size_bytes, 6);
+    // Names beyond what the host takes: the metadata is a file, too.
+    let mut acknowledged = Vec::new();
+    let failed = loop {
+        let name = format!("{:0>250}", acknowledged.len());
+        match client.create(&root, name.as_bytes(), CreateHow::Guarded(Default::default())) {
+            Ok(handle) => acknowledged.push((name, handle)),
+            Err(status) => break status,
+        }
+        assert!(acknowledged.len() < 100_000, "the limit is not felt");
+    };
+    assert_eq!(failed, Status::IO);
+    // Memory is ahead of the disk now: nothing more is changed, reading goes on.
+    let later = client.create(&root, b"later", CreateHow::Guarded(Default::default()));
+    assert_eq!(later.unwrap_err(), Status::IO);
+    assert_eq!(client.remove(&root, b"kept").unwrap_err(), Status::IO);
+    let write = client.write(&kept, 0, b"x", Stability::FileSync);
+    assert_eq!(write.unwrap_err(), Status::IO);
+    let args = CommitArgs { file: FileHandle(&kept), offset: 0, count: 0 };
+    let results = client.nfs(Procedure::Commit, &args);
+    assert_eq!(parse::<CommitResult>(&results).unwrap_err().status, Status::IO);
+    assert_eq!(client.read(&kept, 0, 10).unwrap().0, b"stable");
+    drop(process);
+
+    let process = Process::start(folder.path());
+    let mut client = Client::connect(process.address);
+    assert_eq!(client.read(&kept, 0, 10).unwrap(), (b"stable".to_vec(), true));
+    assert!(acknowledged.len() > 100, "{}", acknowledged.len());
+    for (name, handle) in &acknowledged {
+        assert_eq!(&client.lookup(&root, name.as_bytes()).unwrap().0, handle);
+    }
+    assert_eq!(client.lookup(&root, b"later").unwrap_err(), Status::NOT_FOUND);
+    client.file(&root, b"later");
 }

@@ -56,3 +56,24 @@ fn a_guarded_create_repeated_is_not_an_error() {
     let reply = client.receive();
     assert_eq!(made(&Client::split(&reply).2).unwrap_err(), Status::EXISTS);
 }
+
+#[test]
+fn a_repetition_of_a_running_call_is_dropped_and_a_later_one_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = start(Setup { folder: Some(folder.path()), ..Setup::default() });
+    let mut client = Client::connect(running.address);
+    let root = client.root();
+    client.file(&root, b"f");
+    let at = DirOp { dir: FileHandle(&root), name: Name(b"f") };
+    let record = client.nfs_record(Procedure::Remove, &at);
+    let null = client.record(100_003, 3, 0, &[]);
+    // Both are taken in one turn, while the removal waits for the disk.
+    client.send(&[&record[..], &record, &null].concat());
+    let mut answers: Vec<u32> = (0..2).map(|_| Client::split(&client.receive()).0).collect();
+    answers.sort_unstable();
+    let xid = |record: &[u8]| u32::from_be_bytes(*record[4..].first_chunk().unwrap());
+    assert_eq!(answers, [xid(&record), xid(&null)], "one answer to the two");
+    client.send(&record);
+    let reply = client.receive();
+    parse::<RemoveResult>(&Client::split(&reply).2).unwrap();
+}
