@@ -10,9 +10,7 @@ use crate::attachment::{
     ATTENTION, Attachment, READS_DENIED, RESERVED, STANDBY, UNAVAILABLE, WRITES_DENIED,
 };
 use crate::job::{Job, Step};
-use crate::unit::{
-    EJECTED, READ_ONLY, SANITIZE_FAILED, SANITIZING, SOFTWARE_WRITE_PROTECT, STOPPED,
-};
+use crate::unit::{EJECTED, READ_ONLY, SANITIZE_FAILED, SANITIZING, SOFTWARE_WRITE_PROTECT};
 use crate::{Completion, Device, LogicalUnit, Plan};
 
 /// Takes a command through all checks.
@@ -121,7 +119,7 @@ pub(crate) fn conflicts(flags: u32, command: &Command) -> bool {
     }
 }
 
-/// What a stopped, ejected or sanitizing unit still does, and what a write-protected one does not.
+/// What an ejected or sanitizing unit still does, and what a write-protected one does not.
 fn check_medium(unit: &LogicalUnit, command: &Command) -> Result<(), Sense> {
     use Command as C;
     let flags = unit.flags();
@@ -142,14 +140,8 @@ fn check_medium(unit: &LogicalUnit, command: &Command) -> Result<(), Sense> {
             | C::ExtendedCopy { .. }
     );
     let writes = writes(command);
-    if medium || writes {
-        if flags & EJECTED != 0 {
-            return Err(Sense::new(SenseKey::NotReady, Additional::MEDIUM_NOT_PRESENT));
-        }
-        if flags & STOPPED != 0 {
-            let additional = Additional::NOT_READY_INITIALIZING_COMMAND_REQUIRED;
-            return Err(Sense::new(SenseKey::NotReady, additional));
-        }
+    if (medium || writes) && flags & EJECTED != 0 {
+        return Err(Sense::new(SenseKey::NotReady, Additional::MEDIUM_NOT_PRESENT));
     }
     if writes && flags & (READ_ONLY | SOFTWARE_WRITE_PROTECT) != 0 {
         return Err(Sense::new(SenseKey::DataProtect, Additional::WRITE_PROTECTED));

@@ -13,7 +13,7 @@ use plimsoll_wire::scsi::{
 
 use crate::gate::sanitizing;
 use crate::job::{Job, data_in};
-use crate::unit::{BLOCK_BYTES, EJECTED, SANITIZE_FAILED, SANITIZING, STOPPED};
+use crate::unit::{BLOCK_BYTES, EJECTED, SANITIZE_FAILED, SANITIZING};
 use crate::{Completion, Device, LogicalUnit, MAX_TRANSFER};
 
 /// Blocks that one WRITE SAME may cover: 4 GiB keep a thread busy for seconds at most.
@@ -185,9 +185,6 @@ pub(crate) fn request_sense(job: &Job, descriptor: bool, allocation: usize) -> C
             Sense::new(SenseKey::MediumError, Additional::SANITIZE_COMMAND_FAILED)
         }
         None if unit.has(EJECTED) => Sense::new(SenseKey::NotReady, Additional::MEDIUM_NOT_PRESENT),
-        None if unit.has(STOPPED) => {
-            Sense::new(SenseKey::NotReady, Additional::NOT_READY_INITIALIZING_COMMAND_REQUIRED)
-        }
         None => Sense::new(SenseKey::NoSense, Additional::NONE),
     };
     let mut out = Vec::new();

@@ -76,6 +76,8 @@ impl Job {
                 parameter_list(*length as usize, expected_out, true)
             }
             C::Sanitize { .. } => sanitize::prepare(self, expected_out),
+            // A stop flushes.
+            C::StartStop { .. } => Ok(Step::BLOCKING),
             C::ExtendedCopy { length } => copy::prepare(*length, expected_out),
             _ => Ok(Step::Now),
         }

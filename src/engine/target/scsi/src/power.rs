@@ -1,14 +1,14 @@
 //! START STOP UNIT, PREVENT ALLOW MEDIUM REMOVAL (SBC-4 5.30, 5.11) and small change: SEND DIAGNOSTIC, READ
 //! DEFECT DATA.
 //!
-//! Only a unit with a removable medium can be stopped or ejected. An array's disk that one host stops would
-//! stop for all others as well, so there a stop makes everything durable and changes nothing else.
+//! A volume draws the same in every power condition and does not spin, so only a medium that can be removed
+//! makes a difference: it can be ejected, loaded, and locked in. A stop makes everything durable.
 
 use plimsoll_wire::scsi::{Additional, Command, Sense, Width};
 
 use crate::Completion;
 use crate::job::{Job, data_in};
-use crate::unit::{EJECTED, STOPPED, write_sense};
+use crate::unit::{EJECTED, write_sense};
 
 /// START STOP UNIT.
 pub(crate) fn start_stop(job: &Job) -> Result<Completion, Sense> {
@@ -16,35 +16,25 @@ pub(crate) fn start_stop(job: &Job) -> Result<Completion, Sense> {
         return Err(Sense::illegal(Additional::INVALID_COMMAND_OPERATION_CODE));
     };
     let unit = job.unit();
-    match power {
-        // With a power condition LOEJ and START are ignored. A volume draws the same in each of them:
-        // ACTIVE, IDLE, STANDBY, LU_CONTROL, FORCE_IDLE_0, FORCE_STANDBY_0.
-        0x1..=0x3 | 0x7 | 0xa | 0xb => return Ok(Completion::good()),
-        0x0 => {}
-        _ => return Err(Sense::cdb_field(4, Some(7))),
+    // With a power condition LOEJ and START are not looked at.
+    if power != 0 {
+        return Ok(Completion::good());
     }
-    if !unit.settings().removable {
-        return if load_eject { Err(Sense::cdb_field(4, Some(1))) } else { Ok(Completion::good()) };
+    if load_eject && !unit.settings().removable {
+        return Err(Sense::cdb_field(4, Some(1)));
     }
-    match (start, load_eject) {
-        (true, true) => {
-            if unit.set_flags(EJECTED | STOPPED, 0) & EJECTED != 0 {
-                for other in unit.others(job.attachment.nexus.id) {
-                    other.attention(Additional::NOT_READY_TO_READY_CHANGE);
-                }
+    if load_eject && !unit.state().prevented_by.is_empty() {
+        return Err(Sense::illegal(Additional::MEDIUM_REMOVAL_PREVENTED));
+    }
+    if !start && !no_flush {
+        unit.store().flush().map_err(|error| write_sense(&error))?;
+    }
+    if load_eject {
+        let before = unit.set_flags(EJECTED, if start { 0 } else { EJECTED });
+        if start && before & EJECTED != 0 {
+            for other in unit.others(job.attachment.nexus.id) {
+                other.attention(Additional::NOT_READY_TO_READY_CHANGE);
             }
-        }
-        (true, false) => {
-            unit.set_flags(STOPPED, 0);
-        }
-        (false, eject) => {
-            if eject && !unit.state().prevented_by.is_empty() {
-                return Err(Sense::illegal(Additional::MEDIUM_REMOVAL_PREVENTED));
-            }
-            if !no_flush {
-                unit.store().flush().map_err(|error| write_sense(&error))?;
-            }
-            unit.set_flags(STOPPED | EJECTED, if eject { STOPPED | EJECTED } else { STOPPED });
         }
     }
     Ok(Completion::good())

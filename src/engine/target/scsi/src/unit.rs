@@ -18,8 +18,6 @@ use crate::persistent::Persistent;
 /// Bytes of a logical block.
 pub const BLOCK_BYTES: u32 = 512;
 
-/// The unit was stopped (START STOP UNIT).
-pub(crate) const STOPPED: u32 = 1 << 0;
 /// The medium was ejected.
 pub(crate) const EJECTED: u32 = 1 << 1;
 /// A sanitize operation runs.
