@@ -1,15 +1,17 @@
 //! The exports of the NFS server: one per volume of files, kept in step with the array.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_storage::namespace::OpenError;
+use plimsoll_storage::namespace::{
+    Credential, FileError, How, OpenError, SetAttributes, Timestamp,
+};
 use plimsoll_storage::{Blocking, Event, Kind, Namespace, Volume};
 use plimsoll_target_nfs::{Access, Export, Network, Rule, Server, Squash};
 
-use crate::TargetError;
 use crate::config::{Config, ExportRule, NfsConfig};
+use crate::{Size, TargetError};
 
 /// Makes exports of volumes of files and takes them away.
 pub(crate) struct ExportTable {
@@ -17,7 +19,11 @@ pub(crate) struct ExportTable {
     blocking: Arc<Blocking>,
     rules: Vec<ParsedRule>,
     read_only: Mutex<BTreeSet<String>>,
+    probe_files: BTreeMap<String, Size>,
 }
+
+/// Name of the file that a probe finds in an export.
+const PROBE_FILE: &[u8] = b"probe.dat";
 
 /// An entry of `nfs.access`, its networks understood.
 struct ParsedRule {
@@ -33,7 +39,12 @@ impl ExportTable {
         config: &Config,
     ) -> Result<Self, TargetError> {
         let rules = nfs.access.iter().map(|rule| ParsedRule::new(rule, config));
+        let probe_files = config
+            .volumes
+            .iter()
+            .filter_map(|volume| Some((volume.name.clone(), volume.probe_file?)));
         Ok(Self {
+            probe_files: probe_files.collect(),
             server,
             blocking,
             rules: rules.collect::<Result<_, _>>()?,
@@ -56,6 +67,11 @@ impl ExportTable {
             Some(folder) => Namespace::open(folder, space, blocking)?,
             None => Namespace::memory(space, blocking)?,
         };
+        if let Some(size) = self.probe_files.get(volume.name())
+            && let Err(error) = make_probe_file(&namespace, *size)
+        {
+            tracing::warn!(volume = volume.name(), %error, "the file for probes cannot be made");
+        }
         let access = self.access(volume.name());
         self.server.export(Export::new(path(volume), Arc::clone(volume), namespace, access));
         Ok(())
@@ -108,6 +124,28 @@ impl ParsedRule {
             .collect();
         Ok(Self { volumes: rule.volumes.clone(), rules })
     }
+}
+
+/// A sparse file for probes, unless the export has anything in it.
+fn make_probe_file(namespace: &Namespace, size: Size) -> Result<(), FileError> {
+    let root = namespace.root();
+    let mut empty = true;
+    namespace.list(&Credential::ROOT, root, 0, &mut |item| {
+        empty = matches!(item.name, b"." | b"..");
+        empty
+    })?;
+    if !empty {
+        return Ok(());
+    }
+    let set = SetAttributes { size: Some(size.bytes()), ..SetAttributes::default() };
+    let made = namespace.create(
+        &Credential::ROOT,
+        root,
+        PROBE_FILE,
+        How::Guarded(set),
+        Timestamp::now(),
+    )?;
+    namespace.wait_stable(made.ticket)
 }
 
 /// All addresses of both families.

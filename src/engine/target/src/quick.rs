@@ -62,7 +62,7 @@ pub struct Quick {
 
 impl Quick {
     /// The configuration it stands for: block volumes `lun0`, … and volumes of files `export0`, … in one
-    /// pool that can hold them all, everything open to whoever reaches the addresses.
+    /// pool that can hold them all, each export with a file to read, everything open to whoever reaches the addresses.
     pub fn config(&self) -> Result<Config, TargetError> {
         let refuse = |place: &str, message: String| {
             Err(TargetError::Config { place: place.to_owned(), message })
@@ -96,6 +96,7 @@ impl Quick {
             limit: Default::default(),
             flow: None,
             read_only: false,
+            probe_file: (serve == Serve::Nfs).then_some(self.size),
             disk: Default::default(),
         };
         let units = (0..self.volumes).map(|index| volume("lun", Serve::Iscsi, index));

@@ -144,6 +144,9 @@ pub struct VolumeConfig {
     /// Whether writes are refused.
     #[serde(default)]
     pub read_only: bool,
+    /// Size of a sparse file `probe.dat` that an export gets when it is first served, so that a probe which may
+    /// not write has something to read. It counts against the quota only as far as it is written.
+    pub probe_file: Option<Size>,
     /// What kind of disk a block volume shows itself as.
     #[serde(default)]
     pub disk: DiskConfig,
