@@ -187,21 +187,17 @@ impl Device {
         let mut driver = Driver::start(&url.host, url.port, &settings)?;
         let lun = LunField::unit(u32::from(url.lun));
         let deadline = Instant::now() + driver.timeout;
-        let now = Instant::now();
-        let Some((session, send)) = driver.link.session() else {
-            return Err(Error::Timeout { peer: driver.peer, what: "login" });
-        };
-        let mut setup = Setup::start(lun, session, send, now);
+        let mut setup = Setup::new(lun);
         loop {
+            if let Some((session, send)) = driver.link.session() {
+                setup.ask(session, send, Instant::now());
+            }
             for event in driver.events(deadline)? {
                 let Event::Raw { token, response, status, sense, data } = event else { continue };
-                let Some((session, send)) = driver.link.session() else { continue };
                 let answer = Answer { token, response, status, sense: &sense, data: &data };
-                let done = setup.answer(&answer, session, send, Instant::now());
-                let peer = || driver.peer.clone();
-                match done.map_err(|reason| Error::Refused { peer: peer(), reason })? {
-                    Some(facts) => return Ok(Self { driver, lun, facts }),
-                    None => continue,
+                let refused = |reason| Error::Refused { peer: driver.peer.clone(), reason };
+                if let Some(facts) = setup.answer(&answer).map_err(refused)? {
+                    return Ok(Self { driver, lun, facts });
                 }
             }
         }

@@ -202,7 +202,7 @@ impl Flow {
             && let Some(facts) = &self.facts
         {
             self.wants_refresh = false;
-            self.setup = Some(Setup::refresh(self.lun, facts, session, send, now));
+            self.setup = Some(Setup::refresh(self.lun, facts));
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Flow {
         let Some(link) = &mut self.link else { return Ok(news) };
         let Some((session, send)) = link.session() else { return Ok(news) };
         if !self.up && self.setup.is_none() && !self.closing {
-            self.setup = Some(Setup::start(self.lun, session, send, now));
+            self.setup = Some(Setup::new(self.lun));
         }
         if !session.has_events() {
             return Ok(news);
@@ -224,9 +224,7 @@ impl Flow {
                 Event::Raw { token, response, status, sense, data } => {
                     let Some(setup) = &mut self.setup else { continue };
                     let answer = Answer { token, response, status, sense: &sense, data: &data };
-                    if let Some(facts) =
-                        setup.answer(&answer, session, send, now).map_err(refuse)?
-                    {
+                    if let Some(facts) = setup.answer(&answer).map_err(refuse)? {
                         self.setup = None;
                         self.facts = Some(facts);
                         self.deadline = None;
@@ -297,13 +295,16 @@ impl Flow {
         }
     }
 
-    /// Moves waiting parts to the wire as far as the window allows.
+    /// Moves waiting questions and parts to the wire as far as the window allows.
     #[inline]
     pub fn pump(&mut self, mut command: impl FnMut(Part) -> Command) {
-        if self.queue.is_empty() {
+        if self.queue.is_empty() && self.setup.is_none() {
             return;
         }
         let Some((session, send)) = self.link.as_mut().and_then(Link::session) else { return };
+        if let Some(setup) = &mut self.setup {
+            setup.ask(session, send, Instant::now());
+        }
         while session.has_room() {
             let Some(part) = self.queue.pop_front() else { break };
             session.command(send, command(part));

@@ -19,8 +19,6 @@ use super::tasks::Tasks;
 
 /// What this end declares as MaxRecvDataSegmentLength: a Data-In of any common I/O size is one PDU.
 pub(super) const MAX_RECV_DATA: usize = 256 << 10;
-/// Slots kept free of commands for NOP, task management, text and logout.
-const SPARE_TASKS: usize = 16;
 /// Pings of the target answered before a flush; more is a flood.
 const MAX_PINGS: u32 = 1024;
 
@@ -186,12 +184,13 @@ impl Session {
     /// Whether the command window and the local depth let another command go.
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.tasks.len() < self.depth && serial::less_or_equal(self.cmd_sn, self.max_cmd_sn)
+        self.tasks.len() < self.depth && self.has_window()
     }
 
-    /// Whether a command of the set-up may go: the depth does not count.
-    fn has_room_for_control(&self) -> bool {
-        self.tasks.len() < self.depth + SPARE_TASKS
+    /// Whether the target takes another command now (section 4.2.2.1).
+    #[inline]
+    pub fn has_window(&self) -> bool {
+        serial::less_or_equal(self.cmd_sn, self.max_cmd_sn)
     }
 
     /// Number of tasks, and the bytes that their answers will have at least.
@@ -437,7 +436,7 @@ impl Session {
 
     /// Sends a text request; `ttt` continues an exchange.
     pub fn text(&mut self, send: &mut SendQueue, text: &[u8], ttt: u32, now: Instant) -> bool {
-        if !self.has_room_for_control() {
+        if !self.has_window() {
             return false;
         }
         let Some(itt) = self.control(Owner::Text, now) else { return false };

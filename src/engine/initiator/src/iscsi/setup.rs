@@ -4,6 +4,7 @@
 //! All questions but the first go out together. A unit attention or BUSY makes its question be asked again; a
 //! page that the unit does not have is left at its default.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use plimsoll_fabric::SendQueue;
@@ -105,65 +106,59 @@ pub(super) struct Answer<'a> {
 
 pub(super) struct Setup {
     lun: LunField,
+    /// Questions to be asked as soon as the command window allows.
+    waiting: VecDeque<Question>,
+    /// Questions asked and not answered.
     pending: u32,
     tries: [u8; ALL.len()],
     facts: Facts,
 }
 
 impl Setup {
-    pub fn start(lun: LunField, session: &mut Session, send: &mut SendQueue, now: Instant) -> Self {
-        let mut setup = Self { lun, pending: 0, tries: [0; ALL.len()], facts: Facts::default() };
-        setup.ask(Question::Ready, session, send, now);
-        setup
+    /// Everything, beginning with whether the unit is ready.
+    pub fn new(lun: LunField) -> Self {
+        Self {
+            lun,
+            waiting: VecDeque::from([Question::Ready]),
+            pending: 0,
+            tries: [0; ALL.len()],
+            facts: Facts::default(),
+        }
     }
 
     /// Only capacity and access state again, of a unit that changed.
-    pub fn refresh(
-        lun: LunField,
-        facts: &Facts,
-        session: &mut Session,
-        send: &mut SendQueue,
-        now: Instant,
-    ) -> Self {
-        let mut setup = Self { lun, pending: 0, tries: [0; ALL.len()], facts: facts.clone() };
-        setup.ask(Question::Capacity16, session, send, now);
+    pub fn refresh(lun: LunField, facts: &Facts) -> Self {
+        let mut waiting = VecDeque::from([Question::Capacity16]);
         if facts.port_group.is_some() {
-            setup.ask(Question::Groups, session, send, now);
+            waiting.push_back(Question::Groups);
         }
-        setup
+        Self { waiting, facts: facts.clone(), ..Self::new(lun) }
     }
 
-    fn ask(
-        &mut self,
-        question: Question,
-        session: &mut Session,
-        send: &mut SendQueue,
-        now: Instant,
-    ) {
-        let (command, read) = question.command();
-        self.tries[question as usize] += 1;
-        self.pending += 1;
-        session.command(
-            send,
-            Command {
-                owner: Owner::Raw(question as u32),
-                lun: self.lun,
-                cdb: command.cdb(),
-                read,
-                write: None,
-                issued: now,
-            },
-        );
+    /// Asks what the window allows.
+    pub fn ask(&mut self, session: &mut Session, send: &mut SendQueue, now: Instant) {
+        while session.has_window()
+            && let Some(question) = self.waiting.pop_front()
+        {
+            let (command, read) = question.command();
+            self.tries[question as usize] += 1;
+            self.pending += 1;
+            session.command(
+                send,
+                Command {
+                    owner: Owner::Raw(question as u32),
+                    lun: self.lun,
+                    cdb: command.cdb(),
+                    read,
+                    write: None,
+                    issued: now,
+                },
+            );
+        }
     }
 
     /// Takes an answer; gives the facts after the last, or says why the unit cannot be used.
-    pub fn answer(
-        &mut self,
-        answer: &Answer<'_>,
-        session: &mut Session,
-        send: &mut SendQueue,
-        now: Instant,
-    ) -> Result<Option<Facts>, String> {
+    pub fn answer(&mut self, answer: &Answer<'_>) -> Result<Option<Facts>, String> {
         let Some(&question) = ALL.get(answer.token as usize) else { return Ok(None) };
         self.pending = self.pending.saturating_sub(1);
         let sense = Sense::parse(answer.sense);
@@ -171,40 +166,29 @@ impl Setup {
             if self.tries[question as usize] >= MAX_TRIES {
                 return Err(format!("{question:?} is answered with BUSY or the like without end"));
             }
-            self.ask(question, session, send, now);
+            self.waiting.push_back(question);
             return Ok(None);
         }
         let data =
             (answer.response == 0 && answer.status == Status::Good as u8).then_some(answer.data);
-        self.take(question, data, session, send, now)?;
-        if self.pending > 0 {
+        self.take(question, data)?;
+        if self.pending > 0 || !self.waiting.is_empty() {
             return Ok(None);
         }
         Ok(Some(std::mem::take(&mut self.facts)))
     }
 
-    fn take(
-        &mut self,
-        question: Question,
-        data: Option<&[u8]>,
-        session: &mut Session,
-        send: &mut SendQueue,
-        now: Instant,
-    ) -> Result<(), String> {
+    fn take(&mut self, question: Question, data: Option<&[u8]>) -> Result<(), String> {
         let facts = &mut self.facts;
         match question {
             // Not ready is no reason to stop: a standby path is not, and is told by its port group.
-            Question::Ready => {
-                for next in [
-                    Question::Inquiry,
-                    Question::Serial,
-                    Question::Identification,
-                    Question::Limits,
-                    Question::Capacity16,
-                ] {
-                    self.ask(next, session, send, now);
-                }
-            }
+            Question::Ready => self.waiting.extend([
+                Question::Inquiry,
+                Question::Serial,
+                Question::Identification,
+                Question::Limits,
+                Question::Capacity16,
+            ]),
             Question::Inquiry => {
                 let inquiry = data.and_then(StandardInquiry::parse).ok_or("INQUIRY failed")?;
                 if inquiry.peripheral >> 5 != 0 {
@@ -215,7 +199,7 @@ impl Setup {
                 facts.product = inquiry.product.to_owned();
                 facts.revision = inquiry.revision.to_owned();
                 if inquiry.tpgs != 0 {
-                    self.ask(Question::Groups, session, send, now);
+                    self.waiting.push_back(Question::Groups);
                 }
             }
             Question::Serial => {
@@ -240,7 +224,7 @@ impl Setup {
                     facts.block_bytes = capacity.block_bytes;
                     facts.is_thin = capacity.provisioning_managed;
                 }
-                None => self.ask(Question::Capacity10, session, send, now),
+                None => self.waiting.push_back(Question::Capacity10),
             },
             Question::Capacity10 => {
                 if let Some((Some(last), block_bytes)) = data.and_then(parse_capacity_10) {

@@ -185,24 +185,10 @@ impl Unit {
         self.submit_clock = None;
         loop {
             completed += self.flush(sink);
-            if completed == 0 && !self.has_readable() && !self.spin(sink, &mut completed) {
-                let gathering = self.gather();
-                let Some(timeout) = self.sleep(wait, deadline, gathering) else {
-                    // The time was over before this round of the loop.
-                    return Ok(self.housekeeping(sink));
-                };
-                tcp::poll(&mut self.poll, &mut self.events, timeout)
-                    .map_err(|source| Error::Io { what: "epoll", source })?;
-                if gathering && self.events.is_empty() {
-                    self.take_what_is_there();
-                }
-                for event in &self.events {
-                    if let Some(link) =
-                        self.flows.get_mut(event.token().0).and_then(|flow| flow.link.as_mut())
-                    {
-                        link.on_readiness(event);
-                    }
-                }
+            let at_hand = completed > 0 || self.has_readable() || self.spin(sink, &mut completed);
+            // What is at hand needs no look around, but of several flows each must get its turn.
+            if (!at_hand || self.flows.len() > 1) && !self.wait(at_hand, wait, deadline)? {
+                return Ok(self.housekeeping(sink));
             }
             for index in 0..self.flows.len() {
                 if self.flows[index].link.as_ref().is_some_and(|link| link.readable) {
@@ -220,6 +206,34 @@ impl Unit {
                 return Ok(completed);
             }
         }
+    }
+
+    /// Waits for events, or only looks with something `at_hand`; false when the caller's time is over.
+    fn wait(
+        &mut self,
+        at_hand: bool,
+        wait: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> Result<bool, Error> {
+        let gathering = self.gather();
+        let timeout = if at_hand || wait.is_some_and(|wait| wait.is_zero()) {
+            Duration::ZERO
+        } else {
+            let Some(sleep) = self.sleep(deadline) else { return Ok(false) };
+            if gathering { sleep.min(COALESCE_WAIT) } else { sleep }
+        };
+        tcp::poll(&mut self.poll, &mut self.events, Some(timeout))
+            .map_err(|source| Error::Io { what: "epoll", source })?;
+        if gathering && self.events.is_empty() {
+            self.take_what_is_there();
+        }
+        for event in &self.events {
+            let flow = self.flows.get_mut(event.token().0);
+            if let Some(link) = flow.and_then(|flow| flow.link.as_mut()) {
+                link.on_readiness(event);
+            }
+        }
+        Ok(true)
     }
 
     fn has_readable(&self) -> bool {
@@ -262,26 +276,14 @@ impl Unit {
     }
 
     /// How long to sleep; `None` when the caller's time is over.
-    fn sleep(
-        &self,
-        wait: Option<Duration>,
-        deadline: Option<Instant>,
-        gathering: bool,
-    ) -> Option<Option<Duration>> {
-        if wait.is_some_and(|wait| wait.is_zero()) {
-            return Some(Some(Duration::ZERO));
-        }
+    fn sleep(&self, deadline: Option<Instant>) -> Option<Duration> {
         let now = Instant::now();
         if deadline.is_some_and(|deadline| deadline <= now) {
             return None;
         }
-        let mut wake = self.tick_at;
         let timers = self.flows.iter().filter_map(Flow::wake_at);
-        for at in timers.chain(self.core.next_release()).chain(deadline) {
-            wake = wake.min(at);
-        }
-        let sleep = tcp::until(wake, now);
-        Some(Some(if gathering { sleep.min(COALESCE_WAIT) } else { sleep }))
+        let wake = timers.chain(self.core.next_release()).chain(deadline).min();
+        Some(tcp::until(wake.map_or(self.tick_at, |at| at.min(self.tick_at)), now))
     }
 
     /// Busy-polls; true when something came.
@@ -464,6 +466,8 @@ impl Unit {
                 continue;
             }
             completed += self.end_late_queued(index, now, sink);
+            let core = &self.core;
+            self.flows[index].pump(|part| core.command(part));
         }
         if self
             .pathless_since

@@ -14,7 +14,7 @@ use plimsoll_wire::iscsi::pdu::{
     LogoutResponse, LogoutResult, NopIn, NopOut, Opcode, R2t, Residual, ScsiCommand, ScsiResponse,
     Sequence, Stage, TaskRequest, TaskResponse, TaskResult, sense_segment,
 };
-use plimsoll_wire::iscsi::{BHS_LEN, Bhs, Digests, Isid, NO_TAG, frame, text};
+use plimsoll_wire::iscsi::{BHS_LEN, Bhs, Digests, Isid, NO_TAG, Pdu, frame, serial, text};
 use plimsoll_wire::scsi::{Additional, LunField, Sense, SenseKey};
 
 pub const BLOCK: usize = 512;
@@ -61,6 +61,8 @@ pub enum Act {
     Ping,
     /// An opcode that no target has.
     Garbage,
+    /// A flipped bit in the data, which the data digest shows.
+    WrongDigest,
 }
 
 /// How the login goes.
@@ -105,6 +107,7 @@ pub struct Shared {
     pub window: u32,
     /// Most bytes that one READ or WRITE may have, told in VPD page B0.
     pub max_transfer: u32,
+    pub digests: bool,
     pub longest: AtomicU64,
 }
 
@@ -144,6 +147,8 @@ pub struct Setting {
     pub initial_r2t: bool,
     pub window: u32,
     pub max_transfer: u32,
+    /// CRC32C for header and data once the login is over.
+    pub digests: bool,
 }
 
 impl Default for Setting {
@@ -156,6 +161,7 @@ impl Default for Setting {
             initial_r2t: true,
             window: 64,
             max_transfer: 0,
+            digests: false,
         }
     }
 }
@@ -178,6 +184,7 @@ impl Fake {
             initial_r2t: setting.initial_r2t,
             window: setting.window,
             max_transfer: setting.max_transfer,
+            digests: setting.digests,
             longest: AtomicU64::new(0),
         });
         let portals = (0..setting.portals)
@@ -231,6 +238,8 @@ impl Portal {
                         group,
                         stat_sn: 1,
                         exp_cmd_sn: 1,
+                        max_cmd_sn: 1,
+                        digests: Digests::default(),
                         stalled: false,
                     };
                     let _ = connection.run();
@@ -255,6 +264,8 @@ struct Connection {
     group: u16,
     stat_sn: u32,
     exp_cmd_sn: u32,
+    max_cmd_sn: u32,
+    digests: Digests,
     stalled: bool,
 }
 
@@ -262,16 +273,18 @@ impl Connection {
     fn receive(&mut self) -> std::io::Result<(Bhs, Vec<u8>)> {
         let mut bhs = [0; BHS_LEN];
         self.socket.read_exact(&mut bhs)?;
-        let length = frame::data_segment_length(&bhs);
-        let mut data = vec![0; length + frame::padding(length)];
-        self.socket.read_exact(&mut data)?;
-        data.truncate(length);
-        Ok((bhs, data))
+        let length = frame::frame_length(&bhs, self.digests, 1 << 20).unwrap().unwrap();
+        let mut whole = bhs.to_vec();
+        whole.resize(length, 0);
+        self.socket.read_exact(&mut whole[BHS_LEN..])?;
+        let pdu = Pdu::split(&whole, self.digests).expect("the header digest matches");
+        assert!(pdu.data_is_sound, "the data digest matches");
+        Ok((bhs, pdu.data.to_vec()))
     }
 
     fn send(&mut self, bhs: &Bhs, data: &[u8]) -> Done {
         let mut out = Vec::new();
-        frame::append(&mut out, bhs, &[], data, Digests::default());
+        frame::append(&mut out, bhs, &[], data, self.digests);
         self.socket.write_all(&out)
     }
 
@@ -283,19 +296,20 @@ impl Connection {
             max_cmd_sn: self.exp_cmd_sn.wrapping_add(self.shared.window).wrapping_sub(1),
         };
         self.stat_sn = self.stat_sn.wrapping_add(1);
+        self.max_cmd_sn = sequence.max_cmd_sn;
         sequence
     }
 
     fn run(&mut self) -> Done {
         self.log_in()?;
+        self.digests = Digests { header: self.shared.digests, data: self.shared.digests };
         self.shared.logins.fetch_add(1, Ordering::SeqCst);
         loop {
             let (bhs, data) = self.receive()?;
             match Opcode::of(&bhs) {
                 Some(Opcode::ScsiCommand) => {
                     let command = ScsiCommand::parse(&bhs);
-                    assert_eq!(command.cmd_sn, self.exp_cmd_sn, "commands come in order");
-                    self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
+                    self.take_cmd_sn(&command);
                     self.command(&command, data)?;
                 }
                 Some(Opcode::NopOut) => self.nop(&bhs)?,
@@ -321,6 +335,13 @@ impl Connection {
                 other => panic!("the initiator sent {other:?}"),
             }
         }
+    }
+
+    /// Commands come in order and inside the window that was last told.
+    fn take_cmd_sn(&mut self, command: &ScsiCommand) {
+        assert_eq!(command.cmd_sn, self.exp_cmd_sn, "commands come in order");
+        assert!(serial::less_or_equal(command.cmd_sn, self.max_cmd_sn), "outside the window");
+        self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
     }
 
     fn nop(&mut self, bhs: &Bhs) -> Done {
@@ -423,6 +444,11 @@ impl Connection {
                     self.shared.first_burst.min(value.parse().unwrap()).to_string()
                 }
                 "MaxBurstLength" => "65536".to_owned(),
+                "HeaderDigest" | "DataDigest" if self.shared.digests => "CRC32C".to_owned(),
+                "HeaderDigest" | "DataDigest" => {
+                    assert!(value.contains("None"), "an initiator that insists gets no answer");
+                    "None".to_owned()
+                }
                 _ => value.to_owned(),
             };
             text::append(answer, key, &result);
@@ -565,8 +591,7 @@ impl Connection {
                 // Another command came first: this fake serves one write at a time, so it is told to come again.
                 Some(Opcode::ScsiCommand) => {
                     let other = ScsiCommand::parse(&bhs);
-                    assert_eq!(other.cmd_sn, self.exp_cmd_sn, "commands come in order");
-                    self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
+                    self.take_cmd_sn(&other);
                     self.answer(&other, None, Act::Status(0x08))?;
                 }
                 Some(Opcode::NopOut) => self.nop(&bhs)?,
@@ -648,9 +673,17 @@ impl Connection {
                 buffer_offset: at as u32 + if act == Act::WrongOffset { 512 } else { 0 },
             };
             let mut out = Vec::new();
-            out.extend_from_slice(&header.build());
-            out.extend_from_slice(&data[at..at + len]);
-            out.resize(out.len().next_multiple_of(4), 0);
+            let bhs = header.build();
+            if act == Act::Oversized {
+                out.extend_from_slice(&bhs);
+                out.extend_from_slice(&data[at..at + len]);
+            } else {
+                frame::append(&mut out, &bhs, &[], &data[at..at + len], self.digests);
+            }
+            if act == Act::WrongDigest {
+                let end = out.len();
+                out[end - 6] ^= 1;
+            }
             if act == Act::Truncate && last {
                 out.truncate(BHS_LEN + len / 2);
                 self.socket.write_all(&out)?;

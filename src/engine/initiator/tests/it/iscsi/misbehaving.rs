@@ -10,17 +10,18 @@ use super::*;
 
 const MIX: Load = Load { operations: 400, depth: 16, writes: 40, max_blocks: 48, seconds: 30 };
 
-/// The act strikes every 50th command; everything must be done all the same, by reissues on new sessions.
+/// The act strikes every 20th command; everything must be done all the same, by reissues on new sessions.
 fn survives(act: Act) {
     let (fake, mut store, mut ledger) = opened(Setting::default(), &options());
-    fake.set_script(move |_, number| if number % 50 == 20 { act } else { Act::Serve });
+    fake.set_script(move |_, number| if number % 20 == 10 { act } else { Act::Serve });
     run(&mut *store, &mut ledger, &MIX);
     assert_eq!(ledger.count(Outcome::Done), MIX.operations as usize, "{act:?}");
     assert!(*fake.shared.blocks.lock().unwrap() == ledger.content, "{act:?}: the unit differs");
     let flow = &store.flows()[0];
-    // Some acts are none for a read or none for a write, and strike about half of eight times.
+    // Some acts are none for a read or none for a write, and strike about half of twenty times.
     assert!(flow.reconnects >= 2, "{act:?}: {} reconnects", flow.reconnects);
-    assert!(flow.reissued >= flow.reconnects, "{act:?}");
+    // After a second answer to the only command under way there is nothing to reissue.
+    assert!(flow.reissued > 0 || act == Act::Twice, "{act:?}");
     assert_eq!(flow.reads + flow.writes, MIX.operations, "{act:?}: reissues are not counted");
     assert_eq!(fake.shared.logins.load(Ordering::SeqCst) as u64, flow.reconnects + 1);
     let isids = fake.shared.isids.lock().unwrap();

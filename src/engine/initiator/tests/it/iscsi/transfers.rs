@@ -41,6 +41,34 @@ fn rfc7143_4_2_2_1_a_window_of_one_is_obeyed() {
 }
 
 #[test]
+fn rfc7143_13_1_digests_both_ways_by_every_kind_of_data() {
+    let digests = plimsoll_initiator::Digests { header: true, data: true };
+    let with = Options { digests, ..options() };
+    for initial_r2t in [true, false] {
+        let setting = Setting { digests: true, initial_r2t, ..Setting::default() };
+        let (fake, mut store, mut ledger) = opened(setting, &with);
+        run(&mut *store, &mut ledger, &MIX);
+        assert_eq!(ledger.count(Outcome::Done), MIX.operations as usize);
+        assert!(*fake.shared.blocks.lock().unwrap() == ledger.content, "the unit differs");
+        assert_eq!(store.flows()[0].reconnects, 0, "the target found nothing to complain of");
+    }
+    let plain = fake::Fake::start(Setting::default());
+    assert!(open(&plain.url(), &with).is_err(), "digests are insisted on");
+}
+
+#[test]
+fn rfc7143_7_8_data_that_its_digest_does_not_match_is_read_again() {
+    let digests = plimsoll_initiator::Digests { header: true, data: true };
+    let with = Options { digests, ..options() };
+    let (fake, mut store, mut ledger) =
+        opened(Setting { digests: true, ..Setting::default() }, &with);
+    fake.set_script(|_, number| if number % 50 == 20 { Act::WrongDigest } else { Act::Serve });
+    run(&mut *store, &mut ledger, &Load { operations: 300, writes: 0, ..MIX });
+    assert_eq!(ledger.count(Outcome::Done), 300);
+    assert!(store.flows()[0].reconnects >= 5);
+}
+
+#[test]
 fn sbc4_6_6_5_large_transfers_are_split_at_the_limit_of_the_unit() {
     let setting = Setting { max_transfer: 32 << 10, ..Setting::default() };
     let (fake, mut store, mut ledger) = opened(setting, &options());
