@@ -3,24 +3,24 @@
 //! One [`Login`] per connection until the full feature phase. Every refusal is answered with the status of
 //! section 11.13.5 and closes the connection. Time, number of requests and length of text are bounded.
 
+mod identify;
+mod open;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_fabric::{Close, Io, Remote};
-use plimsoll_target_scsi::{Initiator, Notice};
 use plimsoll_wire::iscsi::chap::Verifier;
 use plimsoll_wire::iscsi::frame::append;
 use plimsoll_wire::iscsi::negotiate::Negotiator;
 use plimsoll_wire::iscsi::pdu::{LoginRequest, LoginResponse, LoginStatus, Sequence, Stage};
 use plimsoll_wire::iscsi::text::{self, Assembler, Chunks};
-use plimsoll_wire::iscsi::{Digests, Opcode, Pdu, name};
+use plimsoll_wire::iscsi::{Digests, Opcode, Pdu};
 
-use crate::access::{self, Verdict};
 use crate::connection::{Event, Pending, broken};
-use crate::registry::{Refusal, SessionName};
 use crate::server::{Shared, Target};
-use crate::session::{Peer, Session};
+use crate::session::Session;
 
 /// Largest data segment before anything is negotiated (section 13.12).
 const LOGIN_SEGMENT_BYTES: usize = 8192;
@@ -260,248 +260,6 @@ impl Login {
             }
         }
         Ok(())
-    }
-
-    /// The names of the first request (section 6.3.1): whose session, with which target.
-    fn identify(
-        &mut self,
-        pairs: &[(&str, &str)],
-        request: &LoginRequest,
-        answer: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
-        let find = |key: &str| pairs.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
-        let Some(initiator) = find("InitiatorName") else {
-            return refuse(LoginStatus::MISSING_PARAMETER, "InitiatorName is missing");
-        };
-        if !name::is_valid(initiator) {
-            return refuse(LoginStatus::INITIATOR_ERROR, "InitiatorName is not an iSCSI name");
-        }
-        initiator.clone_into(&mut self.initiator);
-        let address = self.peer.ip();
-        let verdict = match find("SessionType").unwrap_or("Normal") {
-            "Discovery" => {
-                self.negotiator.set_discovery();
-                let chap = self.shared.settings.discovery_chap.clone();
-                chap.map_or(Verdict::Open, Verdict::Chap)
-            }
-            "Normal" => {
-                let Some(wanted) = find("TargetName") else {
-                    return refuse(LoginStatus::MISSING_PARAMETER, "TargetName is missing");
-                };
-                let Some(target) = self.shared.target(wanted) else {
-                    return refuse(
-                        LoginStatus::NOT_FOUND,
-                        format!("there is no target {wanted:?}"),
-                    );
-                };
-                let verdict = access::judge(&target.settings.access, initiator, address);
-                if let Some(alias) = &target.settings.alias {
-                    text::append(answer, "TargetAlias", alias);
-                }
-                // Section 13.9: told in the first response of a session with a target.
-                text::append(answer, "TargetPortalGroupTag", &self.group.to_string());
-                self.target = Some(target);
-                verdict
-            }
-            _ => return refuse(LoginStatus::SESSION_TYPE_NOT_SUPPORTED, "unknown SessionType"),
-        };
-        match verdict {
-            Verdict::Forbidden => {
-                return refuse(LoginStatus::FORBIDDEN, "no access rule matches");
-            }
-            Verdict::Open => {}
-            Verdict::Chap(chap) => {
-                if request.stage != Stage::Security {
-                    return refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP is required");
-                }
-                self.proof = Proof::Needed(Verifier::new(chap.users, chap.mutual));
-            }
-        }
-        if request.tsih != 0 {
-            // Section 6.3.3: one connection per session, so there is none to be added.
-            let known = self.shared.registry.contains(&self.session_name(request), request.tsih);
-            return if known {
-                refuse(LoginStatus::TOO_MANY_CONNECTIONS, "MaxConnections is 1")
-            } else {
-                refuse(LoginStatus::SESSION_DOES_NOT_EXIST, "unknown TSIH")
-            };
-        }
-        self.identified = true;
-        Ok(())
-    }
-
-    fn session_name(&self, request: &LoginRequest) -> SessionName {
-        SessionName {
-            initiator: self.initiator.clone(),
-            isid: request.isid,
-            target: self.target.as_ref().map(|target| target.settings.name.clone()),
-            group: self.group,
-        }
-    }
-
-    /// Everything but the names.
-    fn keys(&mut self, pairs: &[(&str, &str)], answer: &mut Vec<u8>) -> Result<(), Refused> {
-        for (key, value) in pairs {
-            match *key {
-                "InitiatorName" if *value != self.initiator => {
-                    return refuse(LoginStatus::INITIATOR_ERROR, "InitiatorName changes");
-                }
-                "InitiatorName" | "TargetName" | "SessionType" | "InitiatorAlias" => {}
-                "AuthMethod" => {
-                    let method = self.method(value)?;
-                    text::append(answer, "AuthMethod", method);
-                }
-                key if key.starts_with("CHAP_") => {} // together, below
-                key => {
-                    let reply = self.negotiator.receive(key, value);
-                    let reply = reply
-                        .or_else(|error| refuse(LoginStatus::INITIATOR_ERROR, error.to_string()))?;
-                    if let Some(reply) = reply {
-                        text::append(answer, key, &reply);
-                    }
-                }
-            }
-        }
-        let chap: Vec<_> =
-            pairs.iter().filter(|(key, _)| key.starts_with("CHAP_")).copied().collect();
-        if chap.is_empty() {
-            return Ok(());
-        }
-        let Proof::Chap(verifier) = &mut self.proof else {
-            return refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP keys without AuthMethod");
-        };
-        let mut sound = true;
-        let reply = verifier.receive(&chap, &mut |bytes| sound &= getrandom::fill(bytes).is_ok());
-        if !sound {
-            return refuse(LoginStatus::TARGET_ERROR, "the system has no randomness to give");
-        }
-        let reply =
-            reply.or_else(|error| refuse(LoginStatus::AUTHENTICATION_FAILED, error.to_string()))?;
-        for (key, value) in reply {
-            text::append(answer, key, &value);
-        }
-        Ok(())
-    }
-
-    /// Chooses from the initiator's list of methods (section 12.1).
-    fn method(&mut self, offered: &str) -> Result<&'static str, Refused> {
-        let offers = |method: &str| offered.split(',').any(|one| one == method);
-        match std::mem::replace(&mut self.proof, Proof::NotNeeded) {
-            Proof::NotNeeded if offers("None") => Ok("None"),
-            Proof::NotNeeded => {
-                refuse(LoginStatus::AUTHENTICATION_FAILED, "no credentials are configured")
-            }
-            Proof::Needed(verifier) if offers("CHAP") => {
-                self.proof = Proof::Chap(verifier);
-                Ok("CHAP")
-            }
-            Proof::Needed(_) => refuse(LoginStatus::AUTHENTICATION_FAILED, "CHAP is required"),
-            Proof::Chap(_) => refuse(LoginStatus::INITIATOR_ERROR, "AuthMethod comes twice"),
-        }
-    }
-
-    /// The last step: the session enters the list, the nexus is opened, the initiator is told.
-    fn enter(
-        &mut self,
-        request: LoginRequest,
-        answer: Vec<u8>,
-        io: &mut Io<'_>,
-    ) -> Result<Step, Close> {
-        match self.open(&request, io) {
-            Ok((session, tsih)) => {
-                let mut response = self.response(&request, true);
-                response.tsih = tsih;
-                self.put(response, &answer, io);
-                Ok(Step::Full(session))
-            }
-            Err(None) => {
-                *io.deadline = Some(io.now + REINSTATEMENT_WAIT);
-                self.waiting = Some(Waiting { request, answer });
-                Ok(Step::Continue)
-            }
-            Err(Some(refused)) => {
-                self.answer_refusal(&request, refused, io).map(|()| Step::Continue)
-            }
-        }
-    }
-
-    /// `Err(None)`: an older session of that name has to be gone first.
-    fn open(
-        &mut self,
-        request: &LoginRequest,
-        io: &Io<'_>,
-    ) -> Result<(Box<Session>, u16), Option<Refused>> {
-        let parameters = self
-            .negotiator
-            .finish()
-            .map_err(|error| Some(Refused(LoginStatus::INITIATOR_ERROR, error.to_string())))?;
-        let settings = &self.shared.settings;
-        let name = self.session_name(request);
-        let entered = self.shared.registry.enter(
-            &name,
-            self.peer,
-            &self.remote,
-            settings.sessions,
-            settings.sessions_per_initiator,
-        );
-        let registered = match entered {
-            Ok(registered) => registered,
-            Err(Refusal::Wait) => return Err(None),
-            Err(Refusal::Full) => {
-                let why = "the limit of sessions is reached".to_owned();
-                return Err(Some(Refused(LoginStatus::OUT_OF_RESOURCES, why)));
-            }
-        };
-        let nexus = match &self.target {
-            None => None,
-            Some(target) => {
-                let initiator = Initiator {
-                    name: self.initiator.clone(),
-                    isid: request.isid.0,
-                    address: self.peer.ip(),
-                };
-                let remote = self.remote.clone();
-                let notify = Box::new(move |notice: Notice| remote.post(Event::Notice(notice)));
-                let Some(nexus) = target.device.login(initiator, self.group, notify) else {
-                    let why = format!("the target has no port in portal group {}", self.group);
-                    return Err(Some(Refused(LoginStatus::TARGET_ERROR, why)));
-                };
-                Some(nexus)
-            }
-        };
-        self.negotiator.enter_full_feature();
-        let tsih = registered.tsih;
-        let peer = Peer {
-            initiator: std::mem::take(&mut self.initiator),
-            target: self.target.as_ref().map(|target| target.settings.name.clone()),
-            address: self.peer,
-            local: self.local,
-            cid: request.cid,
-        };
-        self.pending = None; // no longer a login
-        tracing::info!(
-            peer = %self.peer,
-            initiator = peer.initiator,
-            target = peer.target.as_deref().unwrap_or("(discovery)"),
-            tsih,
-            "session opened"
-        );
-        let session = Session::new(
-            Arc::clone(&self.shared),
-            self.remote.clone(),
-            peer,
-            nexus,
-            (self.negotiator.clone(), parameters),
-            // The last login response takes the present StatSN.
-            Sequence {
-                stat_sn: self.stat_sn.wrapping_add(1),
-                exp_cmd_sn: request.cmd_sn,
-                max_cmd_sn: self.max_cmd_sn(request),
-            },
-            registered,
-            io.now,
-        );
-        Ok((Box::new(session), tsih))
     }
 
     fn max_cmd_sn(&self, request: &LoginRequest) -> u32 {
