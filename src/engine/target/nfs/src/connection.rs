@@ -14,21 +14,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use plimsoll_fabric::{Close, Connection, Frame, Io, Payload, Remote};
-use plimsoll_storage::namespace::{Ticket, Timestamp};
-use plimsoll_wire::nfs3::{
-    self, AccessArgs, AccessResult, DirOp, Failure, FileHandle, FsInfoResult, FsStatResult,
-    GetAttrResult, LookupResult, PathConfResult, Procedure, ReadDirResult, ReadLinkResult, Status,
-};
-use plimsoll_wire::rpc::{Accepted, AuthStat, AuthSys, Call, Credential, Denial, Refusal, record};
+use plimsoll_storage::namespace::Timestamp;
+use plimsoll_wire::nfs3::{self, Procedure};
+use plimsoll_wire::rpc::{Accepted, AuthStat, Call, Credential, Denial, Refusal, record};
 use plimsoll_wire::xdr::Reader;
 use plimsoll_wire::{mount3, portmap};
 
-use crate::change::{self, Change, Outcome};
-use crate::link::{Links, Target};
-use crate::list::Listing;
+use crate::change::Change;
+use crate::link::Links;
 use crate::parked::{Answer, Parked, Waiting};
-use crate::query;
-use crate::replies::{Key, Known};
 use crate::reply::{self, Refused};
 use crate::server::{Seat, Shared};
 use crate::watch::Watch;
@@ -185,193 +179,6 @@ impl NfsConnection {
             }
             None => self.query(procedure, xid, caller, args, io),
         }
-    }
-
-    /// Procedures that look.
-    fn query(
-        &mut self,
-        procedure: Procedure,
-        xid: u32,
-        caller: &AuthSys<'_>,
-        args: &mut Reader<'_>,
-        io: &mut Io<'_>,
-    ) -> Result<(), Refused> {
-        let send = &mut *io.send;
-        let exports = &self.shared.exports;
-        let failed = |status| Failure::new(status, None);
-        macro_rules! target {
-            ($handle:expr, $result:ident) => {
-                match self.links.find($handle, exports) {
-                    Ok(target) => target,
-                    Err(status) => {
-                        reply::send(send, xid, &$result::Err(failed(status)));
-                        return Ok(());
-                    }
-                }
-            };
-        }
-        match procedure {
-            Procedure::GetAttr => {
-                let handle: FileHandle<'_> = args.value()?;
-                let result: GetAttrResult = match self.links.find(handle, exports) {
-                    Ok(target) => Ok(query::attributes(target)),
-                    Err(status) => Err(Failure::new(status, ())),
-                };
-                reply::send(send, xid, &result);
-            }
-            Procedure::Lookup => {
-                let at: DirOp<'_> = args.value()?;
-                let target = target!(at.dir, LookupResult);
-                let who = target.link.rule.squash.apply(caller);
-                match query::lookup(target, &who.credential(), at.name) {
-                    Ok(found) => reply::send(send, xid, &LookupResult::Ok(found.result())),
-                    Err(failure) => reply::send(send, xid, &LookupResult::Err(failure)),
-                }
-            }
-            Procedure::Access => {
-                let asked: AccessArgs<'_> = args.value()?;
-                let target = target!(asked.file, AccessResult);
-                let who = target.link.rule.squash.apply(caller);
-                let result = query::check_access(target, &who.credential(), asked.access);
-                reply::send(send, xid, &result);
-            }
-            Procedure::ReadLink => {
-                let target = target!(args.value()?, ReadLinkResult);
-                reply::send(send, xid, &query::read_link(target));
-            }
-            Procedure::ReadDir => {
-                let asked: nfs3::ReadDirArgs<'_> = args.value()?;
-                let target = target!(asked.dir, ReadDirResult);
-                let who = target.link.rule.squash.apply(caller);
-                let listing = Listing::plain(&asked);
-                send.append(|bytes| listing.answer(xid, target, &who.credential(), bytes));
-            }
-            Procedure::ReadDirPlus => {
-                let asked: nfs3::ReadDirPlusArgs<'_> = args.value()?;
-                let target = target!(asked.dir, ReadDirResult);
-                let who = target.link.rule.squash.apply(caller);
-                let listing = Listing::plus(&asked);
-                send.append(|bytes| listing.answer(xid, target, &who.credential(), bytes));
-            }
-            Procedure::FsStat => {
-                let target = target!(args.value()?, FsStatResult);
-                reply::send(send, xid, &FsStatResult::Ok(query::fs_stat(target)));
-            }
-            Procedure::FsInfo => {
-                let target = target!(args.value()?, FsInfoResult);
-                let info = query::fs_info(target, &self.shared.settings);
-                reply::send(send, xid, &FsInfoResult::Ok(info));
-            }
-            Procedure::PathConf => {
-                let target = target!(args.value()?, PathConfResult);
-                reply::send(send, xid, &PathConfResult::Ok(query::path_conf(target)));
-            }
-            _ => return Err(Refused::Accepted(Accepted::ProcedureUnavailable)),
-        }
-        Ok(())
-    }
-
-    /// A procedure that changes names or attributes: once, whatever the client repeats.
-    fn change(
-        &mut self,
-        procedure: Procedure,
-        change: &Change<'_>,
-        xid: u32,
-        caller: &AuthSys<'_>,
-        message: &[u8],
-        io: &mut Io<'_>,
-    ) {
-        let key = self.shared.replies.key(self.peer, xid, message);
-        match self.shared.replies.begin(key, io.now) {
-            Known::New => {}
-            Known::Running => return,
-            Known::Done(reply) => return io.send.bytes(&reply),
-        }
-        let (first, second) = match self.targets(change) {
-            Ok(targets) => targets,
-            Err(status) => {
-                self.shared.replies.forget(key);
-                return io.send.bytes(&change::refusal(procedure, xid, status));
-            }
-        };
-        let caller = first.link.rule.squash.apply(caller);
-        let now = self.clock.wall(io.now);
-        let work = Work { shared: Arc::clone(&self.shared), key, procedure, xid };
-        if !change.may_block(&first) {
-            let outcome = change.execute(xid, &caller, &first, second.as_ref(), now);
-            if outcome.ticket.is_stable() {
-                work.keep(&outcome.record, outcome.retry, io.now);
-                return io.send.bytes(&outcome.record);
-            }
-            self.outstanding.calls += 1;
-            return work.answer_when_stable(&first, outcome, self.remote.clone());
-        }
-        let message: Arc<[u8]> = Arc::from(message);
-        let remote = self.remote.clone();
-        let namespace = Arc::clone(first.link.export.namespace());
-        let job = move || {
-            // The arguments were read before, from these very bytes.
-            if let Ok((_, mut args)) = Call::parse(&message)
-                && let Ok(Some(change)) = Change::parse(procedure, &mut args)
-            {
-                let outcome = change.execute(xid, &caller, &first, second.as_ref(), now);
-                work.answer_when_stable(&first, outcome, remote);
-            }
-        };
-        match namespace.blocking().run(job) {
-            Ok(()) => self.outstanding.calls += 1,
-            Err(_) => {
-                self.shared.replies.forget(key);
-                io.send.bytes(&change::refusal(procedure, xid, Status::JUKEBOX));
-            }
-        }
-    }
-
-    fn targets(&mut self, change: &Change<'_>) -> Result<(Target, Option<Target>), Status> {
-        let (first, second) = change.handles();
-        let first = self.links.find(first, &self.shared.exports)?.clone();
-        let second = match second {
-            Some(handle) => Some(self.links.find(handle, &self.shared.exports)?.clone()),
-            None => None,
-        };
-        Ok((first, second))
-    }
-}
-
-/// A change under way.
-struct Work {
-    shared: Arc<Shared>,
-    key: Key,
-    procedure: Procedure,
-    xid: u32,
-}
-
-impl Work {
-    fn keep(&self, record: &[u8], retry: bool, now: Instant) {
-        if retry {
-            self.shared.replies.forget(self.key);
-        } else {
-            self.shared.replies.finish(self.key, record, now);
-        }
-    }
-
-    /// Keeps and posts the answer when it may be told; also when the connection is gone meanwhile, so that
-    /// the client finds it on its next one.
-    fn answer_when_stable(self, target: &Target, outcome: Outcome, remote: Remote<Event>) {
-        let Outcome { record, ticket, retry } = outcome;
-        let done = move |result: Result<(), _>| {
-            let head = match result {
-                Ok(()) => record,
-                Err(error) => {
-                    change::refusal(self.procedure, self.xid, crate::convert::status(error))
-                }
-            };
-            self.keep(&head, retry, Instant::now());
-            let answer = Answer { head, data: None };
-            remote.post(Event::Answer(Pooled { answer, due: None, bytes: 0 }));
-        };
-        debug_assert!(ticket >= Ticket::STABLE);
-        target.link.export.namespace().when_stable(ticket, Box::new(done));
     }
 }
 

@@ -19,6 +19,7 @@ mod handle;
 mod link;
 mod list;
 mod mount;
+mod once;
 mod parked;
 mod portmap;
 mod query;

@@ -1,18 +1,112 @@
-//! Procedures that only look: GETATTR, LOOKUP, ACCESS, READLINK, FSSTAT, FSINFO, PATHCONF (RFC 1813 section
-//! 3.3).
+//! Procedures that only look: GETATTR, LOOKUP, ACCESS, READLINK, FSSTAT, FSINFO, PATHCONF, and READDIR and
+//! READDIRPLUS as far as finding the directory (RFC 1813 section 3.3).
 
+use plimsoll_fabric::Io;
 use plimsoll_storage::namespace::{
     Credential, EXECUTE, FILE_SIZE_MAX, FileKind, LINKS_MAX, NAME_MAX, READ, WRITE,
 };
 use plimsoll_wire::nfs3::{
-    AccessOk, AccessResult, Attributes, Failure, FileHandle, FsInfoOk, FsStatOk, LookupOk, Name,
-    Path, PathConfOk, ReadLinkOk, Status, Time, access, properties,
+    AccessArgs, AccessOk, AccessResult, Attributes, DirOp, Failure, FileHandle, FsInfoOk,
+    FsInfoResult, FsStatOk, FsStatResult, GetAttrResult, LookupOk, LookupResult, Name, Path,
+    PathConfOk, PathConfResult, Procedure, ReadDirArgs, ReadDirPlusArgs, ReadDirResult, ReadLinkOk,
+    ReadLinkResult, Status, Time, access, properties,
 };
+use plimsoll_wire::rpc::{Accepted, AuthSys};
+use plimsoll_wire::xdr::Reader;
 
+use crate::connection::NfsConnection;
 use crate::convert;
 use crate::handle::Handle;
 use crate::link::Target;
+use crate::list::Listing;
+use crate::reply::{self, Refused};
 use crate::settings::Settings;
+
+impl NfsConnection {
+    /// Procedures that look.
+    pub(crate) fn query(
+        &mut self,
+        procedure: Procedure,
+        xid: u32,
+        caller: &AuthSys<'_>,
+        args: &mut Reader<'_>,
+        io: &mut Io<'_>,
+    ) -> Result<(), Refused> {
+        let send = &mut *io.send;
+        let exports = &self.shared.exports;
+        let failed = |status| Failure::new(status, None);
+        macro_rules! target {
+            ($handle:expr, $result:ident) => {
+                match self.links.find($handle, exports) {
+                    Ok(target) => target,
+                    Err(status) => {
+                        reply::send(send, xid, &$result::Err(failed(status)));
+                        return Ok(());
+                    }
+                }
+            };
+        }
+        match procedure {
+            Procedure::GetAttr => {
+                let handle: FileHandle<'_> = args.value()?;
+                let result: GetAttrResult = match self.links.find(handle, exports) {
+                    Ok(target) => Ok(attributes(target)),
+                    Err(status) => Err(Failure::new(status, ())),
+                };
+                reply::send(send, xid, &result);
+            }
+            Procedure::Lookup => {
+                let at: DirOp<'_> = args.value()?;
+                let target = target!(at.dir, LookupResult);
+                let who = target.link.rule.squash.apply(caller);
+                match lookup(target, &who.credential(), at.name) {
+                    Ok(found) => reply::send(send, xid, &LookupResult::Ok(found.result())),
+                    Err(failure) => reply::send(send, xid, &LookupResult::Err(failure)),
+                }
+            }
+            Procedure::Access => {
+                let asked: AccessArgs<'_> = args.value()?;
+                let target = target!(asked.file, AccessResult);
+                let who = target.link.rule.squash.apply(caller);
+                let result = check_access(target, &who.credential(), asked.access);
+                reply::send(send, xid, &result);
+            }
+            Procedure::ReadLink => {
+                let target = target!(args.value()?, ReadLinkResult);
+                reply::send(send, xid, &read_link(target));
+            }
+            Procedure::ReadDir => {
+                let asked: ReadDirArgs<'_> = args.value()?;
+                let target = target!(asked.dir, ReadDirResult);
+                let who = target.link.rule.squash.apply(caller);
+                let listing = Listing::plain(&asked);
+                send.append(|bytes| listing.answer(xid, target, &who.credential(), bytes));
+            }
+            Procedure::ReadDirPlus => {
+                let asked: ReadDirPlusArgs<'_> = args.value()?;
+                let target = target!(asked.dir, ReadDirResult);
+                let who = target.link.rule.squash.apply(caller);
+                let listing = Listing::plus(&asked);
+                send.append(|bytes| listing.answer(xid, target, &who.credential(), bytes));
+            }
+            Procedure::FsStat => {
+                let target = target!(args.value()?, FsStatResult);
+                reply::send(send, xid, &FsStatResult::Ok(fs_stat(target)));
+            }
+            Procedure::FsInfo => {
+                let target = target!(args.value()?, FsInfoResult);
+                let info = fs_info(target, &self.shared.settings);
+                reply::send(send, xid, &FsInfoResult::Ok(info));
+            }
+            Procedure::PathConf => {
+                let target = target!(args.value()?, PathConfResult);
+                reply::send(send, xid, &PathConfResult::Ok(path_conf(target)));
+            }
+            _ => return Err(Refused::Accepted(Accepted::ProcedureUnavailable)),
+        }
+        Ok(())
+    }
+}
 
 /// The attributes of a target, as nearly every result carries them.
 pub(crate) fn attributes(target: &Target) -> Attributes {
