@@ -221,6 +221,16 @@ pub enum ArrayError {
         /// Why.
         message: String,
     },
+    /// A volume is remembered but its data is gone.
+    #[error(
+        "the data of volume {volume} is missing: {path}; restore it, or start in another folder"
+    )]
+    DataMissing {
+        /// The volume.
+        volume: String,
+        /// Where its data was.
+        path: PathBuf,
+    },
     /// The backing folder failed.
     #[error("{path}: {source}")]
     Folder {

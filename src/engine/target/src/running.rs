@@ -49,6 +49,7 @@ pub struct Running {
 impl Target {
     /// Builds the array, listens on every portal, and returns when clients can connect.
     pub fn start(config: Config) -> Result<Running, TargetError> {
+        config.check()?;
         let array = open_array(&config)?;
         let blocking =
             Blocking::start(config.server.blocking_threads, config.server.blocking_queue)

@@ -125,9 +125,8 @@ impl Array {
 
     /// Opens or creates an array in a folder; everything that was there before comes back.
     pub fn open(folder: &Path, settings: ArraySettings) -> Result<Arc<Self>, ArrayError> {
-        for folder in [folder.to_owned(), folder.join("volumes"), folder.join("exports")] {
-            std::fs::create_dir_all(&folder)
-                .map_err(|source| ArrayError::Folder { path: folder, source })?;
+        for folder in [Kind::Block, Kind::Files].map(|kind| folder.join(folder_of(kind))) {
+            create_folder(&folder)?;
         }
         let metadata = Metadata::open(&folder.join("array.redb"))?;
         Self::new(Some(folder.to_owned()), metadata, settings)
@@ -172,6 +171,11 @@ impl Array {
         for record in volumes {
             state.next_order = state.next_order.max(record.order + 1);
             let share = Arc::clone(&state.pool(&record.pool)?.share);
+            let path = self.data_path(record.settings.kind, &record.serial);
+            if let Some(path) = path.filter(|path| !path.exists()) {
+                let volume = record.settings.name;
+                return Err(ArrayError::DataMissing { volume, path });
+            }
             let volume = self.open_volume(&record, share)?;
             state.volumes.push(VolumeEntry { record, volume });
         }
@@ -226,16 +230,24 @@ impl Array {
     /// Where the data of a volume lives on the host: named by its serial, never by what a client says.
     fn data_path(&self, kind: Kind, serial: &str) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| match kind {
-            Kind::Block => folder.join("volumes").join(format!("{serial}.data")),
-            Kind::Files => folder.join("exports").join(serial),
+            Kind::Block => folder.join(folder_of(kind)).join(format!("{serial}.data")),
+            Kind::Files => folder.join(folder_of(kind)).join(serial),
         })
+    }
+
+    /// Makes the name of new data durable.
+    fn sync_folder(&self, kind: Kind) -> Result<(), ArrayError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(folder_of(kind));
+        let sync = || std::fs::File::open(&path)?.sync_all();
+        sync().map_err(|source| ArrayError::Folder { path: path.clone(), source })
     }
 
     /// Removes the data of volumes whose creation or deletion was cut off.
     fn remove_orphans(&self, state: &State) -> Result<(), ArrayError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        for (kind, name) in [(Kind::Block, "volumes"), (Kind::Files, "exports")] {
-            let folder = folder.join(name);
+        for kind in [Kind::Block, Kind::Files] {
+            let folder = folder.join(folder_of(kind));
             let failed = |source| ArrayError::Folder { path: folder.clone(), source };
             for entry in std::fs::read_dir(&folder).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
@@ -346,6 +358,14 @@ impl std::fmt::Debug for Array {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = self.state();
         write!(f, "Array({} pools, {} volumes)", state.pools.len(), state.volumes.len())
+    }
+}
+
+/// The folder of the data of one kind of volume.
+fn folder_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Block => "volumes",
+        Kind::Files => "exports",
     }
 }
 

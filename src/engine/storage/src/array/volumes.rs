@@ -44,6 +44,7 @@ impl Array {
         drop(state);
         // The data comes first: a kill in between leaves data of no volume, which the next start removes.
         let volume = self.open_volume(&record, share)?;
+        self.sync_folder(record.settings.kind)?;
         self.metadata.apply(&[Change::PutVolume(&record)])?;
         self.change(|state| {
             state.next_order += 1;

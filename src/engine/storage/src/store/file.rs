@@ -470,3 +470,85 @@ fn payload(window: Arc<Mapping>, at: usize, len: usize) -> Payload {
     // (the size was checked, and the file never becomes shorter while it is open); the payload owns a count.
     unsafe { Payload::new(window, pointer, len) }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn open(folder: &Path) -> FileStore {
+        let path = folder.join("volume");
+        FileStore::open(&path, 1 << 20, Space::unlimited(), Charge::WhileOpen).unwrap()
+    }
+
+    #[test]
+    fn a_flush_that_failed_once_never_succeeds_again_but_writes_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        store.flush().unwrap();
+        store.failed.set(io::ErrorKind::Other).unwrap();
+        store.write(0, &[1; 512]).unwrap();
+        for _ in 0..2 {
+            let error = store.flush().unwrap_err();
+            assert!(matches!(error, StoreError::FlushFailed { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn flushes_that_wait_for_one_another_share_one_fdatasync() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        let turn = store.flushing.lock().unwrap();
+        std::thread::scope(|scope| {
+            let flushes: Vec<_> = (0..8).map(|_| scope.spawn(|| store.flush())).collect();
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            drop(turn);
+            for flush in flushes {
+                flush.join().unwrap().unwrap();
+            }
+        });
+        // All asked before the first began; a thread that was late would need a second one.
+        assert!(store.flushes.load(Ordering::SeqCst) <= 2);
+    }
+
+    #[test]
+    fn data_out_of_the_page_cache_is_not_read_in_an_io_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path());
+        store.write(0, &[9; GRAIN_BYTES]).unwrap();
+        assert_eq!(store.read(0, 4096, &mut |_| ()).unwrap(), Ready::Now);
+        store.flush().unwrap();
+        drop(store);
+        // Opened anew, so that no mapping holds the pages.
+        let store = open(folder.path());
+        // SAFETY: the descriptor is open; the call passes no memory.
+        #[allow(unsafe_code)]
+        let dropped = unsafe {
+            use std::os::fd::AsRawFd;
+            libc::posix_fadvise(store.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED)
+        };
+        assert_eq!(dropped, 0);
+        let cold = store.read(0, 4096, &mut |_| ()).unwrap();
+        let mut bytes = [0; 4096];
+        store.read_blocking(0, &mut bytes).unwrap();
+        assert_eq!(bytes, [9; 4096]);
+        let mut sent = Vec::new();
+        let warm = store.read(0, 4096, &mut |payload| payload.copy_to(&mut sent)).unwrap();
+        assert_eq!((warm, sent), (Ready::Now, vec![9; 4096]));
+        // A file system in memory (tmpfs) keeps its pages whatever it is advised.
+        assert!(cold == Ready::Blocking || is_in_memory(folder.path()), "{cold:?}");
+    }
+
+    fn is_in_memory(folder: &Path) -> bool {
+        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+        let best = mounts
+            .lines()
+            .filter_map(|line| {
+                let mut fields = line.split(' ').skip(1);
+                Some((fields.next()?, fields.next()?))
+            })
+            .filter(|(point, _)| folder.starts_with(point))
+            .max_by_key(|(point, _)| point.len());
+        best.is_some_and(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
+    }
+}

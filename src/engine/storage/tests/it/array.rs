@@ -270,3 +270,18 @@ fn everything_comes_back_and_two_targets_cannot_share_a_folder() {
     z.save_reservations(None).unwrap();
     assert_eq!(z.saved_reservations(), None);
 }
+
+#[test]
+fn a_volume_whose_data_is_missing_is_told_and_not_served_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = open(folder.path());
+    array.create_pool(pool("p", TIB, "premium", Qos::Auto)).unwrap();
+    let serial = array.create_volume("p", volume("v", GIB)).unwrap().serial().to_owned();
+    drop(array);
+    let path = folder.path().join(format!("volumes/{serial}.data"));
+    std::fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+    let error = Array::open(folder.path(), settings(Rules::default())).unwrap_err();
+    assert!(error.to_string().contains("the data of volume v is missing"), "{error}");
+    std::fs::rename(folder.path().join("elsewhere"), &path).unwrap();
+    open(folder.path());
+}
