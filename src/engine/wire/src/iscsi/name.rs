@@ -5,9 +5,8 @@ use super::Bhs;
 /// The longest name in bytes (section 4.2.7.1).
 pub const NAME_MAX: usize = 223;
 
-/// Whether `name` is an iSCSI name: `iqn.`, `eui.` or `naa.` and characters that the RFC allows. Names are
-/// compared byte by byte after the initiator's stringprep, so upper case, which stringprep would have folded,
-/// is refused for `iqn.` only where it makes two spellings of one name; here it is allowed and compared as is.
+/// Whether `name` is an iSCSI name: `iqn.`, `eui.` or `naa.` and the characters that the RFC allows. Names are
+/// compared byte by byte; folding case is the work of whoever configures an initiator (section 4.2.7.2).
 pub fn is_valid(name: &str) -> bool {
     if name.len() > NAME_MAX {
         return false;
