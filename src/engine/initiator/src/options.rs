@@ -110,7 +110,7 @@ pub struct Options {
     /// Busy-poll for so long before sleeping, with one or two operations under way. Zero: never.
     pub spin: Duration,
     /// Wake for several answers at a time while they come fast (iSCSI, 16 and more under way on a flow): saves
-    /// half of this side's time with targets that send each answer by itself, adds at most 0.25 ms to a latency.
+    /// half of this side's time with targets that send each answer by itself, adds at most 0.3 ms to a latency.
     pub coalesce: bool,
     /// Operations under way on one flow; more wait in this process.
     pub flow_depth: u16,

@@ -13,10 +13,10 @@ use crate::{Error, LostReason, Sink, tcp};
 /// due ...
 const COALESCE_TASKS: usize = 16;
 /// ... up to this share of the bytes that are due, and this many ...
-const COALESCE_SHARE: u64 = 4;
-const COALESCE_BYTES: u64 = 64 << 10;
+const COALESCE_SHARE: u64 = 3;
+const COALESCE_BYTES: u64 = 96 << 10;
 /// ... and for no longer than this.
-const COALESCE_WAIT: Duration = Duration::from_micros(250);
+const COALESCE_WAIT: Duration = Duration::from_micros(300);
 
 impl Unit {
     #[inline]
@@ -106,7 +106,8 @@ impl Unit {
     /// A target that sends every answer by itself would wake this side for each, and each wake-up costs more
     /// than the answer; a few answers at a time halve that. It is done only while answers come fast, so that
     /// what it adds to a latency is small against the latency of so deep a queue. A target that sends many
-    /// answers at once needs none of it.
+    /// answers at once needs none of it. Measured with tgt at 32 x 8 KiB, 58,000 IOPS either way: 9.3 us of this
+    /// side's time per operation without, 5.9, 4.5, 3.8 and 3.1 us with an eighth, quarter, third and half due.
     #[inline]
     fn gather(&mut self) -> bool {
         if !self.options.coalesce {
