@@ -88,7 +88,7 @@ fn check_access_state(flags: u32, command: &Command) -> Result<(), Sense> {
 
 /// Whether a reservation of another nexus denies the command (SPC-2 table 10; SPC-5 tables 72, 73; SBC-4
 /// table 13).
-pub(crate) fn conflicts(flags: u32, command: &Command) -> bool {
+fn conflicts(flags: u32, command: &Command) -> bool {
     use Command as C;
     if flags & (RESERVED | WRITES_DENIED) == 0 {
         return false;

@@ -9,8 +9,8 @@ use plimsoll_wire::scsi::{Additional, Blocks, Command, Sense};
 use crate::blocks::exact;
 use crate::inquire::{MAX_UNMAP_BLOCKS, MAX_UNMAP_DESCRIPTORS, MAX_WRITE_SAME_BLOCKS};
 use crate::job::{Job, Step, data_in, parameter_list};
-use crate::ranges::{byte_range, check_protect, count_at, is_durable};
-use crate::unit::{BLOCK_BYTES, read_sense, write_sense};
+use crate::ranges::{byte_range, check_protect, count_at};
+use crate::unit::{BLOCK_BYTES, WRITE_THROUGH, read_sense, write_sense};
 use crate::{Completion, LogicalUnit};
 
 /// Bytes of pattern that WRITE SAME writes at a time.
@@ -180,7 +180,7 @@ pub(crate) fn write_same(job: &Job, data: &[u8]) -> Result<Completion, Sense> {
         }
     };
     result.map_err(|error| write_sense(&error))?;
-    if is_durable(unit, plimsoll_wire::scsi::Access::default()) {
+    if unit.has(WRITE_THROUGH) {
         store.flush().map_err(|error| write_sense(&error))?;
     }
     Ok(Completion::good())
