@@ -140,8 +140,7 @@ fn prepare_block(request: &Request, target: Target, writes: bool) -> Result<Prep
         request.permission.demand(&target.shown, datastore.identity())?;
         check_reservations(&target, &request.client)?;
         request.permission.demand_unused(&target.shown, &mut *datastore)?;
-        let mut ignore = Ignore;
-        datastore.close(&mut ignore);
+        datastore.close(&mut Ignore);
     }
     Ok(Prepared { target, client: request.client.clone(), workspace: None })
 }
@@ -155,12 +154,30 @@ fn prepare_export(
 ) -> Result<Prepared> {
     let mut client = request.client.clone();
     if !writes && !request.permission.covers(export) {
-        return Ok(Prepared { target, client, workspace: None });
+        // Opened here once so that an empty export is told with the way out.
+        let opened = client.open(&target.url, &target.shown, 1);
+        return match opened {
+            Ok(mut datastore) => {
+                datastore.close(&mut Ignore);
+                Ok(Prepared { target, client, workspace: None })
+            }
+            Err(Error::Datastore {
+                source: source @ plimsoll_initiator::Error::Refused { .. },
+                ..
+            }) => {
+                let what =
+                    format!("{source}; with --allow-write {export} the probe makes its own file");
+                Err(Error::WriteRefused { url: target.shown, what })
+            }
+            Err(error) => Err(error),
+        };
     }
     request.permission.demand(&target.shown, export)?;
     let wanted = stages
         .iter()
-        .filter_map(|stage| stage.working_set_bytes.map(|size| size + stage.offset_bytes))
+        .filter_map(|stage| {
+            stage.working_set_bytes.map(|size| size.saturating_add(stage.offset_bytes))
+        })
         .max();
     let planned: f64 = stages.iter().map(Workload::planned_seconds).sum();
     let options = client.options(1)?;

@@ -22,6 +22,8 @@ use crate::{
 
 /// Between the word to start and the start: time for the word to reach every worker.
 const START_DELAY: Duration = Duration::from_millis(30);
+/// How often a wait is told of.
+const TELL_EVERY: Duration = Duration::from_millis(200);
 /// Beyond the planned time, how long to wait for workers that say nothing.
 const SILENCE: Duration = Duration::from_secs(120);
 
@@ -379,6 +381,7 @@ struct Watch<'a, 'o> {
 
 impl Watch<'_, '_> {
     fn attend(mut self, inbox: &Receiver<Event>) -> Result<StageRun> {
+        let began = Instant::now();
         self.wait_for_all(inbox)?;
         if self.run.stopped.is_some() {
             self.link.gate.close();
@@ -394,12 +397,7 @@ impl Watch<'_, '_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.check_time(start);
-            if self.link.is_spent() && self.run.stopped.is_none() {
-                let what =
-                    format!("{} bytes were moved", self.workload.guards.max_bytes.unwrap_or(0));
-                self.stop("bytes", what);
-            }
+            self.check_budget(began);
             if start.elapsed() > planned + SILENCE {
                 return Err(Error::Run(format!("{left} workers did not end")));
             }
@@ -409,23 +407,27 @@ impl Watch<'_, '_> {
         Ok(self.run)
     }
 
-    /// Until every worker has opened its datastore.
+    /// Until every worker has opened its datastore, and filled its part if it is to.
     fn wait_for_all(&mut self, inbox: &Receiver<Event>) -> Result<()> {
+        let began = Instant::now();
+        let mut told = began;
         self.tell(Doing::Opening, 0.0);
         let mut filled = vec![0u64; self.targets.len()];
         let mut ready = 0;
         while ready < self.targets.len() {
-            let event = match inbox.recv_timeout(Duration::from_millis(200)) {
+            let event = inbox.recv_timeout(TELL_EVERY);
+            if told.elapsed() >= TELL_EVERY {
+                told = Instant::now();
+                let bytes = filled.iter().sum();
+                self.tell(if bytes > 0 { Doing::Filling(bytes) } else { Doing::Opening }, 0.0);
+                self.check_budget(began);
+            }
+            if self.run.stopped.is_some() {
+                break;
+            }
+            let event = match event {
                 Ok(event) => event,
-                Err(RecvTimeoutError::Timeout) => {
-                    let bytes = filled.iter().sum();
-                    let doing = if bytes > 0 { Doing::Filling(bytes) } else { Doing::Opening };
-                    self.tell(doing, 0.0);
-                    if self.run.stopped.is_some() {
-                        return Ok(());
-                    }
-                    continue;
-                }
+                Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Run("the workers went away".to_owned()));
                 }
@@ -447,6 +449,7 @@ impl Watch<'_, '_> {
             }
         }
         self.run.bytes += filled.iter().sum::<u64>();
+        self.check_budget(began);
         Ok(())
     }
 
@@ -539,8 +542,13 @@ impl Watch<'_, '_> {
         }
     }
 
-    fn check_time(&mut self, start: Instant) {
-        if let Some(max) = self.workload.guards.max_seconds
+    /// Bytes are counted where they are issued; time is counted from `start`.
+    fn check_budget(&mut self, start: Instant) {
+        let guards = self.workload.guards;
+        if self.link.is_spent() {
+            self.stop("bytes", format!("{} bytes were moved", guards.max_bytes.unwrap_or(0)));
+        }
+        if let Some(max) = guards.max_seconds
             && start.elapsed().as_secs_f64() > max
         {
             self.stop("time", format!("{max:.0} s were over"));

@@ -21,7 +21,7 @@ const DATA: &str = "data";
 /// Share of the free space that a probe leaves alone.
 const HEAD_ROOM: f64 = 0.1;
 /// Size of the data file when none is asked for.
-const DEFAULT_BYTES: u64 = 1 << 30;
+pub const DEFAULT_BYTES: u64 = 1 << 30;
 /// A manifest is a few hundred bytes.
 const MANIFEST_MAX_BYTES: u64 = 64 << 10;
 

@@ -414,10 +414,11 @@ fn time(taker: &mut Taker<'_>, workload: &mut Workload, notes: &mut Vec<String>)
     }
     // Without time_based fio ends when every block was done once.
     if !time_based && workload.limit_bytes.is_none() {
-        workload.limit_bytes =
-            workload.working_set_bytes.map(|bytes| bytes * u64::from(workload.workers));
+        workload.limit_bytes = workload
+            .working_set_bytes
+            .map(|bytes| bytes.saturating_mul(u64::from(workload.workers)));
     } else if let Some(limit) = &mut workload.limit_bytes {
-        *limit *= u64::from(workload.workers);
+        *limit = limit.saturating_mul(u64::from(workload.workers));
     }
     if let Some(seconds) = taker.parsed("ramp_time", text::seconds)? {
         workload.ramp_seconds = seconds;

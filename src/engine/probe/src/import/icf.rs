@@ -180,7 +180,7 @@ fn run_time(reader: &mut Reader<'_>, line: usize) -> Result<Option<f64>> {
             .refuse(line, format!("the run time {value:?} is not hours, minutes, seconds"));
     };
     #[expect(clippy::cast_precision_loss, reason = "seconds of a test")]
-    let total = (hours * 3600 + minutes * 60 + seconds) as f64;
+    let total = hours as f64 * 3600.0 + minutes as f64 * 60.0 + seconds as f64;
     if total == 0.0 {
         reader.note(line, "a run time of 0 means until it is stopped; the default is taken");
         return Ok(None);
@@ -374,8 +374,11 @@ fn build(
             workers: u32::try_from(disks.len()).unwrap_or(1).max(1),
             working_set_bytes: first
                 .and_then(|worker| worker.sectors)
-                .map(|sectors| sectors * SECTOR),
-            offset_bytes: first.and_then(|worker| worker.first_sector).unwrap_or(0) * SECTOR,
+                .map(|sectors| sectors.saturating_mul(SECTOR)),
+            offset_bytes: first
+                .and_then(|worker| worker.first_sector)
+                .unwrap_or(0)
+                .saturating_mul(SECTOR),
             seconds: seconds.unwrap_or(base.seconds),
             ramp_seconds: ramp_seconds.unwrap_or(0.0),
             ..base.clone()

@@ -1,6 +1,8 @@
 //! Latency histograms: 1 µs to 10 minutes with three significant digits (below 1 µs to the nanosecond),
 //! merged by adding counts, never by averaging percentiles. Samples beyond the range are counted.
 
+use std::fmt;
+
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -8,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 pub const HIGHEST_NANOS: u64 = 600_000_000_000;
 
 /// A histogram of nanoseconds.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Histogram {
     counts: Hdr<u64>,
     saturated: u64,
@@ -45,6 +47,13 @@ pub struct Summary {
     pub count: u64,
     /// Samples beyond ten minutes, counted at ten minutes.
     pub saturated: u64,
+}
+
+impl fmt::Debug for Histogram {
+    /// The figures; its thirty thousand buckets help nobody.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.summary().fmt(f)
+    }
 }
 
 impl Default for Histogram {

@@ -156,6 +156,7 @@ fn fill(
         }
         let now = Instant::now();
         core.issue(datastore, now, &seat.url)?;
+        core.spend();
         let bytes = core.interval.write.bytes;
         poll(datastore, Some(LONGEST_WAIT), &mut core, &seat.url)?;
         done += core.interval.write.bytes.saturating_sub(bytes);
@@ -333,11 +334,16 @@ impl<'a> Core<'a> {
         self.last_turn = now;
         self.interval.in_flight_seconds += self.waiting * passed.as_secs_f64();
         self.interval.turns += 1;
-        if self.issued_bytes > 0 {
-            self.link.spend(std::mem::take(&mut self.issued_bytes));
-        }
+        self.spend();
         if now >= self.interval_end {
             self.roll(now);
+        }
+    }
+
+    /// Takes what was issued from the common budget, once a turn.
+    fn spend(&mut self) {
+        if self.issued_bytes > 0 {
+            self.link.spend(std::mem::take(&mut self.issued_bytes));
         }
     }
 

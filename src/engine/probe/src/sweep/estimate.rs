@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Point;
-use crate::{text::show_bytes, workload::Load};
+use crate::{command::Request, guard::workspace, text::show_bytes, workload::Load};
 
 /// Seconds a point takes besides ramp and measurement: opening, closing, waiting for the last I/Os.
 const OVERHEAD_SECONDS: f64 = 0.6;
@@ -26,7 +26,7 @@ pub struct Estimate {
 impl Estimate {
     /// Of these points.
     #[must_use]
-    pub fn of(points: &[Point]) -> Self {
+    pub fn of(points: &[Point], request: &Request) -> Self {
         let mut estimate =
             Self { points: points.len(), seconds: 0.0, bytes: 0.0, written_bytes: 0.0 };
         for point in points {
@@ -49,9 +49,32 @@ impl Estimate {
             estimate.seconds += seconds + OVERHEAD_SECONDS;
             estimate.bytes += bytes;
             estimate.written_bytes += bytes * write_share;
+            let filled = fill_bytes(point, request);
+            estimate.seconds += filled / wire;
+            estimate.bytes += filled;
+            estimate.written_bytes += filled;
         }
         estimate
     }
+}
+
+/// Bytes written before a point to make its NFS files, or its whole working set when that is asked for.
+fn fill_bytes(point: &Point, request: &Request) -> f64 {
+    let workload = &point.workload;
+    let urls = request.urls.iter().take(point.datastores as usize);
+    let files = urls.filter(|url| url.starts_with("nfs:")).count();
+    let own_files = !request.permission.names.is_empty() && workload.reads() && !request.no_prefill;
+    let count = if workload.prefill {
+        point.datastores as usize
+    } else if own_files {
+        files
+    } else {
+        0
+    };
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let bytes =
+        count as f64 * workload.working_set_bytes.unwrap_or(workspace::DEFAULT_BYTES) as f64;
+    bytes
 }
 
 impl fmt::Display for Estimate {

@@ -84,7 +84,7 @@ impl Sweep {
     /// Time and bytes.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
-        Estimate::of(&self.points)
+        Estimate::of(&self.points, &self.request)
     }
 
     /// Runs all points, or those that are left.

@@ -30,6 +30,9 @@ pub struct Fake {
     opened: Instant,
     turn: Instant,
     flows: Vec<FlowCounters>,
+    /// Completions are stamped with the time they were due: the test's clock has no jitter. Otherwise with
+    /// the time they were delivered, as a client does.
+    exact: bool,
     /// Flow of the operation number `n`.
     pub spread: fn(u64) -> usize,
 }
@@ -56,6 +59,7 @@ impl Fake {
                 };
                 2
             ],
+            exact: true,
             spread: |n| usize::from(n % 2 == 1),
         }
     }
@@ -77,6 +81,11 @@ impl Fake {
 
     pub fn with_queue(mut self, max: usize) -> Self {
         self.max = max;
+        self
+    }
+
+    pub fn stamped_when_delivered(mut self) -> Self {
+        self.exact = false;
         self
     }
 
@@ -167,8 +176,7 @@ impl Datastore for Fake {
                     break;
                 }
                 self.waiting.pop();
-                // The completion is stamped when it was due: the test's clock has no jitter.
-                self.finish(tag, due, sink);
+                self.finish(tag, if self.exact { due } else { now }, sink);
                 done += 1;
             }
             if done > 0 || now >= until {

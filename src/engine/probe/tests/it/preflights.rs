@@ -20,7 +20,7 @@ fn options() -> Options {
 #[test]
 fn an_iscsi_target_is_described() {
     let array = Array::start();
-    let report = check(&[array.iscsi.clone()], &options()).unwrap();
+    let report = check(std::slice::from_ref(&array.iscsi), &options()).unwrap();
     println!("{}", report.render(Format::Text).unwrap());
     assert!(report.passed);
     let target = &report.targets[0];
@@ -37,7 +37,7 @@ fn an_iscsi_target_is_described() {
 #[test]
 fn an_export_is_described() {
     let array = Array::start();
-    let report = check(&[array.nfs.clone()], &options()).unwrap();
+    let report = check(std::slice::from_ref(&array.nfs), &options()).unwrap();
     assert!(report.passed, "{}", report.render(Format::Text).unwrap());
     let limits = &report.targets[0].limits;
     assert!(limits.capacity_bytes > 0 && limits.max_read_bytes >= 65_536, "{limits:?}");

@@ -9,6 +9,9 @@ use plimsoll_probe::{
 
 use crate::arrays::{Array, request, short};
 
+/// The file that a quick target makes in each export.
+const READY_MADE: &str = "probe.dat";
+
 fn writes() -> Vec<Workload> {
     vec![short(Workload::simple(8192, 50.0, 100.0))]
 }
@@ -18,7 +21,9 @@ fn names_on(array: &Array) -> Vec<String> {
     let mut export = Export::mount(&url, &Options::default()).unwrap();
     let root = export.root();
     let entries = export.list(&root).unwrap();
-    entries.into_iter().map(|entry| String::from_utf8(entry.name).unwrap()).collect()
+    let names = entries.into_iter().map(|entry| String::from_utf8(entry.name).unwrap());
+    // A quick target serves a file to read from the start.
+    names.filter(|name| name != READY_MADE).collect()
 }
 
 #[test]
@@ -102,6 +107,42 @@ fn work_on_an_export_stays_in_its_own_directory_and_goes() {
     assert!(seen[0].starts_with(workspace::DIRECTORY_PREFIX), "{seen:?}");
     // The file was filled before it was read.
     assert!(set.results[0].empty_reads_pct < 1.0, "{}", set.results[0].empty_reads_pct);
+    assert!(names_on(&array).is_empty());
+}
+
+#[test]
+fn an_empty_export_is_told_with_the_way_out() {
+    let array = Array::start();
+    let reads = vec![short(Workload::simple(8192, 100.0, 100.0))];
+    let ready_made = execute(&request(&[&array.nfs], reads.clone(), &[]), &mut |_| true).unwrap();
+    assert!(ready_made.total.ios > 0);
+    let Url::Nfs(url) = Url::parse(&array.nfs).unwrap() else { unreachable!() };
+    let mut export = Export::mount(&url, &Options::default()).unwrap();
+    let root = export.root();
+    export.remove(&root, READY_MADE.as_bytes()).unwrap();
+    let refused = execute(&request(&[&array.nfs], reads.clone(), &[]), &mut |_| true)
+        .map(|set| set.total.ios)
+        .unwrap_err();
+    let wanted = format!("--allow-write {}", array.export());
+    assert!(refused.is_refusal() && refused.to_string().contains(&wanted), "{refused}");
+    // Named, the probe makes and fills a file, and reads it.
+    let mut reads = reads;
+    reads[0].working_set_bytes = Some(4 << 20);
+    let set = execute(&request(&[&array.nfs], reads, &[&array.export()]), &mut |_| true).unwrap();
+    assert!(set.total.read.ios > 0 && set.total.write.ios == 0);
+    assert!(set.results[0].empty_reads_pct < 1.0);
+}
+
+#[test]
+fn a_budget_counts_what_is_written_before() {
+    let array = Array::start();
+    let mut stage = writes();
+    stage[0].working_set_bytes = Some(16 << 20);
+    let mut small = request(&[&array.nfs], stage, &[&array.export()]);
+    small.budget.bytes = Some(4 << 20);
+    let set = execute(&small, &mut |_| true).unwrap();
+    assert_eq!(set.stopped.unwrap().guard, "bytes");
+    assert_eq!(set.total.ios, 0);
     assert!(names_on(&array).is_empty());
 }
 
