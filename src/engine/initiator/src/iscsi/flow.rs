@@ -65,6 +65,12 @@ pub(super) struct Flow {
     pub up: bool,
     /// Operations that wait for the window or the depth.
     pub queue: VecDeque<Part>,
+    /// Stands in the unit's list of flows with something to send.
+    pub is_unsent: bool,
+    /// Stands in the unit's list of flows with something to receive.
+    pub is_ready: bool,
+    /// Wakes for several answers at a time.
+    pub gathers: bool,
     retry_at: Option<Instant>,
     /// When the attempt under way is given up.
     deadline: Option<Instant>,
@@ -99,6 +105,9 @@ impl Flow {
             facts: None,
             up: false,
             queue: VecDeque::new(),
+            is_unsent: false,
+            is_ready: false,
+            gathers: false,
             retry_at: Some(now),
             deadline: None,
             attempts: 0,

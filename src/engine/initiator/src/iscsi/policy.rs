@@ -114,7 +114,8 @@ impl Selector {
     /// The usable path after the current one.
     fn next(&self) -> usize {
         let after = self.current.map_or(0, |path| path + 1);
-        self.usable.iter().copied().find(|&path| path >= after).unwrap_or(self.usable[0])
+        let index = self.usable.partition_point(|&path| path < after);
+        self.usable.get(index).copied().unwrap_or(self.usable[0])
     }
 
     fn rotate(&mut self, stay: Option<usize>, cost: u64, limit: u64) -> usize {

@@ -47,7 +47,18 @@ pub(super) struct Unit {
     scratch: Vec<u8>,
     options: Options,
     spin: Spin,
+    /// Flows with something to send, and flows with something to receive.
+    unsent: Vec<usize>,
+    ready: Vec<usize>,
+    /// The memory of the list that is not in use.
+    spare: Vec<usize>,
+    /// Number of flows that wake for several answers at a time.
+    gathering: usize,
+    /// The first time at which a flow wants to be looked at; computed anew when it may have changed.
+    flow_wake: Option<Instant>,
+    flow_wake_is_stale: bool,
     facts: Facts,
+    is_identified: bool,
     capacity_bytes: u64,
     /// The clock of the operations submitted since the last poll.
     submit_clock: Option<Instant>,
@@ -101,7 +112,14 @@ impl Unit {
             scratch: vec![0; RECEIVE_BUFFER_BYTES],
             options: options.clone(),
             spin: Spin::new(options.spin),
+            unsent: Vec::new(),
+            ready: Vec::new(),
+            spare: Vec::new(),
+            gathering: 0,
+            flow_wake: Some(now),
+            flow_wake_is_stale: false,
             facts: Facts::default(),
+            is_identified: false,
             capacity_bytes: 0,
             submit_clock: None,
             tick_at: now,
@@ -146,8 +164,16 @@ impl Unit {
             Some(flow) => {
                 let core = &self.core;
                 self.flows[flow].give(part, |part| core.command(part));
+                self.mark_unsent(flow);
             }
             None => self.core.stranded.push_back(part),
+        }
+    }
+
+    #[inline]
+    fn mark_unsent(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.flows[index].is_unsent, true) {
+            self.unsent.push(index);
         }
     }
 
@@ -175,6 +201,7 @@ impl Unit {
     #[cold]
     fn on_events(&mut self, index: usize, clock: Option<Instant>, sink: &mut dyn Sink) -> usize {
         let now = clock.unwrap_or_else(Instant::now);
+        self.flow_wake_is_stale = true;
         let flow = &mut self.flows[index];
         match flow.on_events(now) {
             Err(end) => self.lose(index, end, sink),
@@ -196,8 +223,9 @@ impl Unit {
         if facts.peripheral & 0x1f != 0 {
             return Err(format!("the unit is no disk (device type {:#04x})", facts.peripheral));
         }
-        if self.capacity_bytes == 0 {
-            self.core.block_bytes = facts.block_bytes.max(1);
+        if !self.is_identified {
+            self.is_identified = true;
+            self.facts = facts.clone();
         } else if facts.naa != self.facts.naa || facts.serial != self.facts.serial {
             return Err(format!(
                 "another unit answers: NAA {:?} serial {:?} instead of {:?} {:?}",
@@ -244,6 +272,10 @@ impl Unit {
     #[cold]
     fn lose(&mut self, index: usize, end: LinkEnd, sink: &mut dyn Sink) -> usize {
         let now = Instant::now();
+        self.flow_wake_is_stale = true;
+        if std::mem::replace(&mut self.flows[index].gathers, false) {
+            self.gathering -= 1;
+        }
         let parts = self.flows[index].lose(end, now);
         let mut completed = 0;
         // Before anything is given out again the lost path must be out of the policy's sight.
@@ -378,9 +410,11 @@ impl Datastore for Unit {
 
     fn close(&mut self, sink: &mut dyn Sink) {
         let now = Instant::now();
-        for flow in &mut self.flows {
-            flow.log_out(now);
+        for index in 0..self.flows.len() {
+            self.flows[index].log_out(now);
+            self.mark_unsent(index);
         }
+        self.flow_wake_is_stale = true;
         while self.flows.iter().any(|flow| flow.link.is_some()) && now.elapsed() < LOGOUT_WAIT {
             if self.turn(Some(Duration::from_millis(20)), sink).is_err() {
                 break;
