@@ -22,7 +22,7 @@ const OBJECTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("objects")
 /// Keyed by directory and cookie; the value is the object's number and the name.
 const ENTRIES: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("entries");
 /// Memory for the pages of the database; the namespace itself is in memory, so little is read.
-const CACHE_BYTES: usize = 4 << 20;
+const CACHE_BYTES: usize = 1 << 20;
 
 /// Stands for changes that may not be durable yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
