@@ -221,7 +221,10 @@ impl Frames for Receiving<'_> {
     }
 
     fn on_frame(&mut self, frame: &[u8], _send: &mut SendQueue) -> Result<(), Close> {
-        self.any = true;
+        if !self.any {
+            // The answers of a receive are here when it returns, not when the kernel woke us before it.
+            (self.any, self.now) = (true, Instant::now());
+        }
         if self.lane.body.is_some() {
             self.on_data(frame);
             return Ok(());
