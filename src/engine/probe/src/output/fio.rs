@@ -116,18 +116,16 @@ fn options(result: &TargetResult, stage: &Stage) -> Value {
     set("ioengine", "plimsoll".to_owned());
     set("direct", "1".to_owned());
     set("rw", rw);
-    let blocks: Vec<u32> = workload.accesses.iter().map(|row| row.block_bytes).collect();
-    match blocks.as_slice() {
-        [only] => set("bs", size(u64::from(*only))),
-        many => set(
-            "bsrange",
-            format!(
-                "{}-{}",
-                size(u64::from(many.iter().min().copied().unwrap_or(0))),
-                size(u64::from(many.iter().max().copied().unwrap_or(0)))
-            ),
-        ),
-    };
+    let blocks = || workload.accesses.iter().map(|row| row.block_bytes);
+    let main =
+        workload.accesses.iter().max_by(|one, other| one.share_pct.total_cmp(&other.share_pct));
+    // Readers want `bs` of every job; of a split it is the block of the largest share.
+    set("bs", size(u64::from(main.map_or(0, |row| row.block_bytes))));
+    if let (Some(low), Some(high)) = (blocks().min(), blocks().max())
+        && low < high
+    {
+        set("bsrange", format!("{}-{}", size(u64::from(low)), size(u64::from(high))));
+    }
     set("rwmixread", format!("{read:.0}"));
     if random > 0.0 && random < 100.0 {
         set("percentage_random", format!("{random:.0}"));

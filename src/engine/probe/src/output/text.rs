@@ -13,7 +13,7 @@ use crate::{
 pub fn render(set: &ResultSet) -> String {
     let mut out = String::new();
     // With many stages the same warning would come again and again: once is enough.
-    let mut told: Vec<&str> = Vec::new();
+    let mut told: Vec<(&str, &str)> = Vec::new();
     // Writing to a String cannot fail.
     for stage in &set.stages {
         let workload = &stage.workload;
@@ -34,8 +34,8 @@ pub fn render(set: &ResultSet) -> String {
             write_figures(&mut out, &result.figures);
             write_flows(&mut out, result);
             for warning in &result.warnings {
-                if !told.contains(&warning.as_str()) {
-                    told.push(warning);
+                if !told.contains(&(&result.url, warning)) {
+                    told.push((&result.url, warning));
                     let _ = writeln!(out, "    warning: {warning}");
                 }
             }
