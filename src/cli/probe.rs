@@ -8,8 +8,14 @@ use std::{
 use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
 use plimsoll_probe::{
-    Error, client::ClientOptions, command, flags::Flags, guard, host, interrupt, output, preflight,
-    run::{Budget, Progress, Target}, sweep, text, workload::Arrivals,
+    Error,
+    client::ClientOptions,
+    command,
+    flags::Flags,
+    guard, host, interrupt, output, preflight,
+    run::{Budget, Progress, Target},
+    sweep, text,
+    workload::Arrivals,
 };
 
 use super::{Outcome, deliver, talk};
@@ -27,7 +33,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Measure a matrix of hosts, datastores, flows, blocks, mixes and depths.
-    Sweep(SweepArgs),
+    Sweep(Box<SweepArgs>),
     /// Check paths, MTU, subnets, limits, before measuring.
     Preflight(PreflightArgs),
     /// Remove what crashed runs left on NFS exports.
