@@ -18,9 +18,11 @@ import random
 import signal
 import struct
 import sys
+import time
 import zlib
 
-SIZE = 4096
+SIZE = 1024
+PAUSE_S = 0.02  # between batches, so that a fast machine does not fill a small volume
 HEAD = struct.Struct("<8sQI")  # magic, number, CRC of what follows
 MAGIC = b"PLIMSREC"
 
@@ -65,6 +67,7 @@ def write(path: str, acknowledged: str, batch: int) -> None:
             number += 1
         os.fsync(descriptor)
         acknowledge(path, acknowledged, number)
+        time.sleep(PAUSE_S)
 
 
 def names(path: str, acknowledged: str) -> None:
