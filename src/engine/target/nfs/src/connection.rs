@@ -257,11 +257,13 @@ impl Connection for NfsConnection {
     }
 
     fn on_close(&mut self, close: &Close) {
+        let peer = self.peer;
+        // Clients end connections as they like, many by a reset; what the peer did wrong is told.
         match close {
-            Close::Finished | Close::Peer | Close::Stopping => {
-                tracing::debug!(peer = %self.peer, %close, "NFS connection closed");
+            Close::Protocol(_) | Close::Idle => {
+                tracing::info!(%peer, %close, "NFS connection cut off");
             }
-            _ => tracing::info!(peer = %self.peer, %close, "NFS connection closed"),
+            _ => tracing::debug!(%peer, %close, "NFS connection closed"),
         }
     }
 }
