@@ -1,4 +1,18 @@
 //! Measurements one can trust: workloads, histograms, steady state, sweeps, guards.
+//!
+//! ```text
+//! flags, profile, import ─▶ Workload ─┐                    generate: places, data, stamps
+//!                        guard ───────┤                            │
+//!                                     ▼                            ▼
+//! command::execute ─▶ Runner (run) ─▶ Host: threads or processes ─▶ worker ─▶ Datastore
+//!                        ▲  │                                        │
+//!                        │  └─ guards, steady state ◀── seconds ─────┘
+//!          sweep, curve ─┘
+//!                           └─▶ ResultSet ─▶ output: text, JSON, CSV, fio's JSON
+//! ```
+//!
+//! [`run()`] measures one workload on one datastore with threads of this process; [`command::execute`] is the
+//! whole of `plimsoll probe`. docs/probe.md says what a figure means.
 
 pub mod client;
 mod collect;
