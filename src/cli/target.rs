@@ -22,10 +22,20 @@ pub struct Args {
     #[arg(long, value_name = "memory|DIR", default_value = "memory", conflicts_with = "config")]
     backing: Backing,
     /// Where iSCSI listens; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3260", conflicts_with = "config")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:3260",
+        conflicts_with = "config"
+    )]
     iscsi: SocketAddr,
     /// Where NFS and its MOUNT protocol listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:2049", conflicts_with = "config")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:2049",
+        conflicts_with = "config"
+    )]
     nfs: SocketAddr,
     /// Volumes of each kind: so many logical units and so many exports.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "config")]
@@ -78,7 +88,10 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         lines.push('\n');
     }
     deliver(lines.as_bytes(), None)?;
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(args, &running))?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(serve(args, &running))?;
     running.stop()?;
     Ok(Outcome::Done)
 }

@@ -11,6 +11,7 @@
 
 mod close;
 mod connection;
+mod descriptors;
 mod loops;
 mod payload;
 mod send_queue;
@@ -19,6 +20,7 @@ mod stream;
 
 pub use close::Close;
 pub use connection::{Connection, Io, Remote, Service};
+pub use descriptors::raise_open_files_limit;
 pub use loops::{Listening, Loops};
 pub use payload::{Owner, Payload};
 pub use send_queue::SendQueue;

@@ -49,6 +49,9 @@ pub struct Running {
 impl Target {
     /// Builds the array, listens on every portal, and returns when clients can connect.
     pub fn start(config: Config) -> Result<Running, TargetError> {
+        if let Err(error) = plimsoll_fabric::raise_open_files_limit() {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
         config.check()?;
         let array = open_array(&config)?;
         let blocking =
