@@ -172,6 +172,47 @@ fn device() {
     seed("scsi_device", "two-initiators", &commands);
 }
 
+fn sessions() {
+    // NOP-Out, then INQUIRY, a READ and a WRITE with immediate data.
+    let mut session = vec![0];
+    let mut unit = |opcode: u8, flags: u8, expected: u32, cdb: &[u8], data: &[u8]| {
+        let mut bhs = [0; 48];
+        bhs[0] = opcode;
+        bhs[1] = flags;
+        bhs[16..20].copy_from_slice(&[0, 0, 0, 9]);
+        bhs[20..24].copy_from_slice(&expected.to_be_bytes());
+        bhs[32..32 + cdb.len()].copy_from_slice(cdb);
+        session.push((1 + bhs.len() + data.len()) as u8);
+        session.push(1);
+        session.extend_from_slice(&bhs);
+        session.extend_from_slice(data);
+    };
+    unit(0x40, 0x80, u32::MAX, &[], b"ping");
+    unit(0x01, 0xc1, 255, &[0x12, 0, 0, 0, 255], &[]);
+    unit(0x01, 0xc1, 512, &[0x28, 0, 0, 0, 0, 8, 0, 0, 1], &[]);
+    unit(0x01, 0xa1, 512, &[0x2a, 0, 0, 0, 0, 8, 0, 0, 1], &[7; 128]);
+    unit(0x02, 0x85, 0, &[], &[]);
+    unit(0x04, 0x80, u32::MAX, &[], b"SendTargets=All\0");
+    unit(0x06, 0x80, 0, &[], &[]);
+    seed("iscsi_session", "commands", &session);
+
+    // CREATE, WRITE to it, READ of it, READDIRPLUS of the root, REMOVE.
+    let mut session = Vec::new();
+    let mut call = |choice: u8, arguments: &[u8]| {
+        session.push((1 + arguments.len()) as u8);
+        session.push(choice);
+        session.extend_from_slice(arguments);
+    };
+    let name = [&[0, 0, 0, 4][..], b"file"].concat();
+    call(0x40 | 8, &[&name[..], &[0; 28]].concat());
+    let write = [&[0; 8][..], &[0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 8], b"contents"].concat();
+    call(0xa0 | 7, &write);
+    call(0xa0 | 6, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0]);
+    call(0x40 | 17, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 16, 0]);
+    call(0x40 | 12, &name);
+    seed("nfs_session", "a-file", &session);
+}
+
 fn nfs() {
     let handle = FileHandle(&[7; 16]);
     let dir_op = nfs3::DirOp { dir: handle, name: Name(b"file") };
@@ -202,5 +243,6 @@ fn main() {
     iscsi();
     scsi();
     device();
+    sessions();
     nfs();
 }

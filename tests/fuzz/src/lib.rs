@@ -48,6 +48,8 @@ macro_rules! round_trip {
     };
 }
 
+pub mod target;
+
 /// Cuts an input in parts, each after a byte that holds its length.
 pub fn parts(mut input: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
