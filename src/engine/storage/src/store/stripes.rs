@@ -28,7 +28,13 @@ pub(super) struct Stripes {
     base: u64,
 }
 
-pub(super) type Exclusive = SmallVec<[RwLockWriteGuard<'static, ()>; 4]>;
+type Guard = RwLockWriteGuard<'static, ()>;
+
+/// The locks of a range. Most writes touch one grain: its guard needs no list.
+pub(super) enum Exclusive {
+    One { _guard: Guard },
+    Many { _guards: SmallVec<[Guard; 4]> },
+}
 
 impl Stripes {
     pub(super) fn memory() -> Self {
@@ -58,10 +64,15 @@ impl Stripes {
         let count = (last - first) as usize + 1;
         debug_assert!(count <= MAX_SPAN);
         let start = self.index(first);
+        let lock = |index: usize| -> Guard {
+            self.table[index].0.write().unwrap_or_else(PoisonError::into_inner)
+        };
+        if count == 1 {
+            return Exclusive::One { _guard: lock(start) };
+        }
         let wrapped = (start + count).saturating_sub(STRIPES);
-        (0..wrapped)
-            .chain(start..start + count - wrapped)
-            .map(|index| self.table[index].0.write().unwrap_or_else(PoisonError::into_inner))
-            .collect()
+        Exclusive::Many {
+            _guards: (0..wrapped).chain(start..start + count - wrapped).map(lock).collect(),
+        }
     }
 }
