@@ -14,7 +14,7 @@ use super::inode::{Content, Inode};
 use super::journal::{Change, Contents, Journal};
 use super::record::{Record, Rest};
 use super::tree::Tree;
-use super::{Namespace, OBJECTS_MAX};
+use super::{Namespace, OBJECTS_MAX, OBJECTS_MAX_IN_MEMORY};
 use crate::{Blocking, Space};
 
 /// Number of the top directory. Small numbers are left out: tools use them for reserved inodes.
@@ -36,7 +36,7 @@ impl Namespace {
             secret: new_secret()?,
             space,
             blocking,
-            objects_max: AtomicU64::new(OBJECTS_MAX),
+            objects_max: AtomicU64::new(OBJECTS_MAX_IN_MEMORY),
             data_folder: None,
             open_files: Arc::default(),
             journal: None,
