@@ -10,16 +10,28 @@ struct Capped;
 
 static CAP_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-// SAFETY: every call is handed to the system's allocator unchanged, or the process ends.
-unsafe impl GlobalAlloc for Capped {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+impl Capped {
+    fn check(layout: Layout) {
         if layout.size() > CAP_BYTES.load(Ordering::Relaxed) && !std::thread::panicking() {
             CAP_BYTES.store(usize::MAX, Ordering::Relaxed);
             eprintln!("one allocation of {} bytes", layout.size());
             std::process::abort();
         }
+    }
+}
+
+// SAFETY: every call is handed to the system's allocator unchanged, or the process ends.
+unsafe impl GlobalAlloc for Capped {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::check(layout);
         // SAFETY: the caller's promise about `layout` is passed on.
         unsafe { System.alloc(layout) }
+    }
+    // Not the default, which would touch the pages of a large sparse table.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::check(layout);
+        // SAFETY: as in `alloc`.
+        unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: `at` came from `System` with this layout, since `alloc` has no other source.
@@ -32,7 +44,12 @@ static ALLOCATOR: Capped = Capped;
 
 /// Holds allocations to the size of this input from now on.
 pub fn cap_allocations(input: &[u8]) {
-    CAP_BYTES.store((1 << 20) + 64 * input.len(), Ordering::Relaxed);
+    cap_allocations_at((1 << 20) + 64 * input.len());
+}
+
+/// Holds each allocation to so many bytes from now on.
+pub fn cap_allocations_at(bytes: usize) {
+    CAP_BYTES.store(bytes, Ordering::Relaxed);
 }
 
 /// Decodes a value of an XDR type; what could be decoded must be the same after encoding and decoding again.

@@ -44,6 +44,7 @@ impl Server {
             .args(further)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()?;
         let stdout = child.stdout.take().ok_or("no stdout")?;
         let mut server = Self { child, urls: Vec::new(), _stdout: None, _folder: None };

@@ -63,8 +63,8 @@ pub const LINK_MAX: usize = 4096;
 pub const LINKS_MAX: u32 = 65_000;
 /// Most objects of a namespace unless set otherwise: 450 MB of memory when each has a short name (0.9 KB measured).
 const OBJECTS_MAX: u64 = 500_000;
-/// The same when the data is in memory as well: an empty file takes 2 KB there.
-const OBJECTS_MAX_IN_MEMORY: u64 = 200_000;
+/// The same when the data is in memory as well: an empty file takes 1.1 KB there.
+const OBJECTS_MAX_IN_MEMORY: u64 = 400_000;
 
 /// The result of a change, and what its reply must wait for.
 #[derive(Debug)]
