@@ -14,6 +14,8 @@ use crate::cpu::{process_cpu_seconds_of, resident_bytes_of};
 /// A server that is ended when dropped.
 pub struct Server {
     child: Child,
+    /// The port mapper that nfs-ganesha insists on, where none ran.
+    helper: Option<Child>,
     /// What it serves.
     pub urls: Vec<String>,
     _stdout: Option<BufReader<ChildStdout>>,
@@ -47,7 +49,8 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()?;
         let stdout = child.stdout.take().ok_or("no stdout")?;
-        let mut server = Self { child, urls: Vec::new(), _stdout: None, _folder: None };
+        let mut server =
+            Self { child, helper: None, urls: Vec::new(), _stdout: None, _folder: None };
         let mut lines = BufReader::new(stdout);
         while server.urls.len() < 2 * volumes {
             let mut line = String::new();
@@ -79,6 +82,7 @@ impl Server {
             .spawn()?;
         let server = Self {
             child,
+            helper: None,
             urls: vec![format!("iscsi://127.0.0.1:{port}/iqn.2026-11.bench:tgt/1")],
             _stdout: None,
             _folder: Some(folder),
@@ -124,6 +128,20 @@ impl Server {
                 path = export.display()
             ),
         )?;
+        let mapper = std::net::TcpStream::connect(("127.0.0.1", 111));
+        let helper = match mapper {
+            Ok(_) => None,
+            Err(_) => {
+                std::fs::create_dir_all("/run/rpcbind")?;
+                let child = Command::new("rpcbind")
+                    .args(["-f", "-h", "127.0.0.1"])
+                    .stdin(Stdio::null())
+                    .spawn()?;
+                std::thread::sleep(Duration::from_millis(500));
+                Some(child)
+            }
+        };
+        std::fs::create_dir_all("/run/ganesha")?;
         let child = Command::new("ganesha.nfsd")
             .arg("-F")
             .args(["-f".as_ref(), configuration.as_os_str()])
@@ -134,7 +152,7 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()?;
         let url = format!("nfs://127.0.0.1:{nfs}{}?mountport={mount}", export.display());
-        let server = Self { child, urls: vec![url], _stdout: None, _folder: Some(folder) };
+        let server = Self { child, helper, urls: vec![url], _stdout: None, _folder: Some(folder) };
         let began = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", nfs)).is_err() {
             if began.elapsed() > Duration::from_secs(30) {
@@ -148,8 +166,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for child in std::iter::once(&mut self.child).chain(&mut self.helper) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
