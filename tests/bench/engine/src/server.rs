@@ -111,21 +111,26 @@ impl Server {
         Ok(server)
     }
 
-    /// nfs-ganesha with one export of a folder in shared memory, on one port.
+    /// nfs-ganesha with one export of a folder in shared memory. It listens on every address, so it is run in a
+    /// network namespace of its own (`./dev bench engine` does).
     pub fn ganesha() -> Result<Self> {
         let folder = tempfile::tempdir_in("/dev/shm")?;
         let export = folder.path().join("export");
         std::fs::create_dir(&export)?;
+        let file = export.join("data");
+        std::fs::File::create(&file)?;
+        fill(&file, 64)?;
         let (nfs, mount) = (free_port()?, free_port()?);
         let configuration = folder.path().join("ganesha.conf");
         std::fs::write(
             &configuration,
             format!(
-                "NFS_CORE_PARAM {{ NFS_Port = {nfs}; MNT_Port = {mount}; Bind_addr = 127.0.0.1; Enable_NLM = false;\n\
-                 Enable_RQUOTA = false; Protocols = 3; }}\n\
-                 EXPORT {{ Export_Id = 1; Path = {path}; Pseudo = /export; Access_Type = RW; Squash = None;\n\
-                 SecType = sys; Protocols = 3; Transports = TCP; FSAL {{ Name = VFS; }} }}\n",
-                path = export.display()
+                "NFS_CORE_PARAM {{ Protocols = 3; NFS_Port = {nfs}; MNT_Port = {mount}; Enable_UDP = false; \
+                 Enable_NLM = false; Enable_RQUOTA = false; }}\n\
+                 EXPORT_DEFAULTS {{ SecType = sys; Squash = No_Root_Squash; Access_Type = RW; Protocols = 3; \
+                 Transports = TCP; }}\n\
+                 EXPORT {{ Export_Id = 7; Path = {path:?}; Pseudo = /export; FSAL {{ Name = VFS; }} }}\n",
+                path = export
             ),
         )?;
         let mapper = std::net::TcpStream::connect(("127.0.0.1", 111));
@@ -133,10 +138,7 @@ impl Server {
             Ok(_) => None,
             Err(_) => {
                 std::fs::create_dir_all("/run/rpcbind")?;
-                let child = Command::new("rpcbind")
-                    .args(["-f", "-h", "127.0.0.1"])
-                    .stdin(Stdio::null())
-                    .spawn()?;
+                let child = Command::new("rpcbind").arg("-f").stdin(Stdio::null()).spawn()?;
                 std::thread::sleep(Duration::from_millis(500));
                 Some(child)
             }
@@ -151,7 +153,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let url = format!("nfs://127.0.0.1:{nfs}{}?mountport={mount}", export.display());
+        let url = format!("nfs://127.0.0.1:{nfs}{}", export.display());
         let server = Self { child, helper, urls: vec![url], _stdout: None, _folder: Some(folder) };
         let began = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", nfs)).is_err() {
