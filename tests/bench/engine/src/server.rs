@@ -129,8 +129,7 @@ impl Server {
                  Enable_NLM = false; Enable_RQUOTA = false; }}\n\
                  EXPORT_DEFAULTS {{ SecType = sys; Squash = No_Root_Squash; Access_Type = RW; Protocols = 3; \
                  Transports = TCP; }}\n\
-                 EXPORT {{ Export_Id = 7; Path = {path:?}; Pseudo = /export; FSAL {{ Name = VFS; }} }}\n",
-                path = export
+                 EXPORT {{ Export_Id = 7; Path = {export:?}; Pseudo = /export; FSAL {{ Name = VFS; }} }}\n"
             ),
         )?;
         let mapper = std::net::TcpStream::connect(("127.0.0.1", 111));
