@@ -4,7 +4,7 @@
 use std::fs;
 
 use plimsoll_wire::iscsi::frame::append;
-use plimsoll_wire::iscsi::{Digests, Isid, negotiate, pdu, text};
+use plimsoll_wire::iscsi::{Digests, negotiate, pdu, text};
 use plimsoll_wire::nfs3::{self, FileHandle, Name};
 use plimsoll_wire::rpc::{AuthSys, Call, Credential, Gids, record};
 use plimsoll_wire::scsi::{Blocks, LunField, capacity};
@@ -49,21 +49,7 @@ fn iscsi() {
         let digests = Digests { header: flags & 1 != 0, data: flags & 2 != 0 };
         let login = login_text();
         let mut stream = vec![flags];
-        let request = pdu::LoginRequest {
-            transit: true,
-            more: false,
-            stage: pdu::Stage::Operational,
-            next_stage: pdu::Stage::FullFeature,
-            version_max: 0,
-            version_min: 0,
-            data_len: login.len() as u32,
-            isid: Isid::random([1, 2, 3], 4),
-            tsih: 0,
-            itt: 1,
-            cid: 0,
-            cmd_sn: 1,
-            exp_stat_sn: 0,
-        };
+        let request = plimsoll_fuzz::login_request(login.len() as u32);
         append(&mut stream, &request.build(), &[], &login, digests);
         let command = pdu::ScsiCommand {
             immediate: false,

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_fuzz::target::{connect, hang_up, send, target};
-use plimsoll_wire::iscsi::{Digests, Isid, frame, pdu, text};
+use plimsoll_wire::iscsi::{Digests, frame, text};
 
 fn login(text_more: &[u8]) -> Vec<u8> {
     let mut keys = Vec::new();
@@ -14,21 +14,7 @@ fn login(text_more: &[u8]) -> Vec<u8> {
     text::append(&mut keys, "SessionType", "Normal");
     text::append(&mut keys, "TargetName", "iqn.2026-11.org.plimsoll:quick");
     keys.extend_from_slice(text_more);
-    let request = pdu::LoginRequest {
-        transit: true,
-        more: false,
-        stage: pdu::Stage::Operational,
-        next_stage: pdu::Stage::FullFeature,
-        version_max: 0,
-        version_min: 0,
-        data_len: keys.len() as u32,
-        isid: Isid::random([1, 2, 3], 4),
-        tsih: 0,
-        itt: 1,
-        cid: 0,
-        cmd_sn: 1,
-        exp_stat_sn: 0,
-    };
+    let request = plimsoll_fuzz::login_request(keys.len() as u32);
     let mut out = Vec::new();
     frame::append(&mut out, &request.build(), &[], &keys, Digests::default());
     out

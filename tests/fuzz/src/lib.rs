@@ -52,6 +52,27 @@ pub fn cap_allocations_at(bytes: usize) {
     CAP_BYTES.store(bytes, Ordering::Relaxed);
 }
 
+/// The request that asks for the full feature phase at once, with that many bytes of keys.
+pub fn login_request(data_len: u32) -> plimsoll_wire::iscsi::pdu::LoginRequest {
+    use plimsoll_wire::iscsi::{Isid, pdu};
+
+    pdu::LoginRequest {
+        transit: true,
+        more: false,
+        stage: pdu::Stage::Operational,
+        next_stage: pdu::Stage::FullFeature,
+        version_max: 0,
+        version_min: 0,
+        data_len,
+        isid: Isid::random([1, 2, 3], 4),
+        tsih: 0,
+        itt: 1,
+        cid: 0,
+        cmd_sn: 1,
+        exp_stat_sn: 0,
+    }
+}
+
 /// Decodes a value of an XDR type; what could be decoded must be the same after encoding and decoding again.
 #[macro_export]
 macro_rules! round_trip {
