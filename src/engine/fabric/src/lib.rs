@@ -14,6 +14,7 @@ mod connection;
 mod descriptors;
 mod loops;
 mod payload;
+pub mod rdma;
 mod send_queue;
 mod slot;
 mod stream;

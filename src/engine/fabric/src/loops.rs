@@ -12,17 +12,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mio::event::Event;
-use mio::net::{TcpListener, TcpStream};
+use mio::event::{Event, Source};
+use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::rdma::serve::RdmaDoor;
+use crate::rdma::{Listener, RdmaService};
 use crate::slot::{Ready, Slot, Turn, TypedSlot};
 use crate::{Close, RECEIVE_BUFFER_BYTES, Remote, Service, Stream};
 
 const WAKER: Token = Token(usize::MAX);
-/// Tokens of listeners begin here; below are connections by slot.
-const LISTENERS: usize = usize::MAX / 2;
+/// Tokens of doors begin here; below are connections by slot.
+const DOORS: usize = usize::MAX / 2;
 /// Events taken from the kernel in one call.
 const EVENTS_A_CALL: usize = 256;
 /// How long accepting pauses when the process has no file descriptor left.
@@ -38,8 +40,8 @@ pub(crate) struct Mailbox {
 enum Letter {
     /// The connection of this token has events.
     Events(u64),
-    Accepted(TcpStream, SocketAddr, Arc<dyn AnyService>),
-    Listen(TcpListener, Arc<dyn AnyService>, Arc<AtomicBool>),
+    Accepted(Opener),
+    Listen(Box<dyn Door>, Arc<AtomicBool>),
     /// A listener was dropped.
     Unlisten,
 }
@@ -61,33 +63,43 @@ impl Mailbox {
     }
 }
 
-trait AnyService: Send + Sync {
-    fn open(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        mailbox: &Arc<Mailbox>,
-        token: u64,
-    ) -> io::Result<Option<Box<dyn Slot>>>;
+/// Makes the slot of an accepted peer, on the thread that it will live on; none if the service refuses it.
+pub(crate) type Opener =
+    Box<dyn FnOnce(&Arc<Mailbox>, u64) -> io::Result<Option<Box<dyn Slot>>> + Send>;
+
+/// Where peers come in.
+pub(crate) trait Door: Send {
+    fn source(&mut self) -> &mut dyn Source;
+    /// The next peer, if one waits.
+    fn accept(&mut self) -> io::Result<Option<Opener>>;
 }
 
-struct Typed<S>(S);
+struct TcpDoor<S> {
+    listener: TcpListener,
+    service: Arc<S>,
+}
 
-impl<S: Service> AnyService for Typed<S> {
-    fn open(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        mailbox: &Arc<Mailbox>,
-        token: u64,
-    ) -> io::Result<Option<Box<dyn Slot>>> {
-        let local = socket.local_addr()?;
-        let stream = Stream::new(socket)?;
-        let remote = Remote::new(Arc::clone(mailbox), token);
-        let connection = self.0.accept(peer, local, remote.clone());
-        Ok(connection.map(|connection| -> Box<dyn Slot> {
-            Box::new(TypedSlot::new(connection, stream, remote))
-        }))
+impl<S: Service> Door for TcpDoor<S> {
+    fn source(&mut self) -> &mut dyn Source {
+        &mut self.listener
+    }
+
+    fn accept(&mut self) -> io::Result<Option<Opener>> {
+        let (socket, peer) = match self.listener.accept() {
+            Ok(accepted) => accepted,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let service = Arc::clone(&self.service);
+        Ok(Some(Box::new(move |mailbox, token| {
+            let local = socket.local_addr()?;
+            let stream = Stream::new(socket)?;
+            let remote = Remote::new(Arc::clone(mailbox), token);
+            let connection = service.accept(peer, local, remote.clone());
+            Ok(connection.map(|connection| -> Box<dyn Slot> {
+                Box::new(TypedSlot::new(connection, stream, remote))
+            }))
+        })))
     }
 }
 
@@ -146,7 +158,7 @@ impl Loops {
                 spin,
                 slots: Slab::new(),
                 generation: 0,
-                listeners: Slab::new(),
+                doors: Slab::new(),
                 paused: None,
                 timers: BinaryHeap::new(),
                 again: VecDeque::new(),
@@ -169,14 +181,22 @@ impl Loops {
     ) -> io::Result<Listening> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
+        let listener = TcpListener::from_std(listener);
+        let door = TcpDoor { listener, service: Arc::new(service) };
+        Ok(self.open_door(address, Box::new(door)))
+    }
+
+    /// Serves an RDMA listener until what is returned is dropped.
+    pub fn serve_rdma(&self, listener: Box<dyn Listener>, service: impl RdmaService) -> Listening {
+        let address = listener.address();
+        self.open_door(address, Box::new(RdmaDoor::new(listener, service)))
+    }
+
+    fn open_door(&self, address: SocketAddr, door: Box<dyn Door>) -> Listening {
         let open = Arc::new(AtomicBool::new(true));
         let mailbox = Arc::clone(&self.mailboxes[0]);
-        mailbox.leave(Letter::Listen(
-            TcpListener::from_std(listener),
-            Arc::new(Typed(service)),
-            Arc::clone(&open),
-        ));
-        Ok(Listening { address, open, mailbox })
+        mailbox.leave(Letter::Listen(door, Arc::clone(&open)));
+        Listening { address, open, mailbox }
     }
 
     /// Connections open now.
@@ -209,9 +229,8 @@ struct Entry {
     queued: bool,
 }
 
-struct Listener {
-    socket: TcpListener,
-    service: Arc<dyn AnyService>,
+struct OpenDoor {
+    door: Box<dyn Door>,
     open: Arc<AtomicBool>,
 }
 
@@ -223,7 +242,7 @@ struct Worker {
     spin: Duration,
     slots: Slab<Entry>,
     generation: u32,
-    listeners: Slab<Listener>,
+    doors: Slab<OpenDoor>,
     /// Accepting goes on at this time.
     paused: Option<Instant>,
     timers: BinaryHeap<Reverse<(Instant, usize, u32)>>,
@@ -286,7 +305,7 @@ impl Worker {
     fn on_event(&mut self, event: &Event, now: Instant) {
         match event.token() {
             WAKER => self.letters(now),
-            Token(token) if token >= LISTENERS => self.accept(token - LISTENERS, now),
+            Token(token) if token >= DOORS => self.accept(token - DOORS, now),
             Token(slot) => {
                 let hung_up = event.is_read_closed() || event.is_error();
                 let ready = Ready { readable: event.is_readable() || hung_up, hung_up };
@@ -320,7 +339,7 @@ impl Worker {
     fn close(&mut self, slot: usize, close: &Close) {
         if let Some(mut entry) = self.slots.try_remove(slot) {
             entry.slot.on_close(close);
-            let _ = self.poll.registry().deregister(entry.slot.socket_mut());
+            let _ = self.poll.registry().deregister(entry.slot.source());
             self.mailbox.connections.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -369,7 +388,7 @@ impl Worker {
         }
         if self.paused.is_some_and(|at| at <= now) {
             self.paused = None;
-            let keys: Vec<usize> = self.listeners.iter().map(|(key, _)| key).collect();
+            let keys: Vec<usize> = self.doors.iter().map(|(key, _)| key).collect();
             for key in keys {
                 self.accept(key, now);
             }
@@ -393,18 +412,18 @@ impl Worker {
                     let result = entry.slot.on_events(&mut self.scratch, now);
                     self.after(slot, result);
                 }
-                Letter::Accepted(socket, peer, service) => {
-                    if let Err(error) = self.open(socket, peer, &*service) {
-                        tracing::warn!(%peer, %error, "a connection could not be taken over");
+                Letter::Accepted(opener) => {
+                    if let Err(error) = self.open(opener) {
+                        tracing::warn!(%error, "a connection could not be taken over");
                     }
                 }
-                Letter::Listen(mut socket, service, open) => {
-                    let entry = self.listeners.vacant_entry();
-                    let token = Token(LISTENERS + entry.key());
-                    match self.poll.registry().register(&mut socket, token, Interest::READABLE) {
+                Letter::Listen(mut door, open) => {
+                    let entry = self.doors.vacant_entry();
+                    let token = Token(DOORS + entry.key());
+                    match self.poll.registry().register(door.source(), token, Interest::READABLE) {
                         Ok(()) => {
                             let key = entry.key();
-                            entry.insert(Listener { socket, service, open });
+                            entry.insert(OpenDoor { door, open });
                             self.accept(key, now);
                         }
                         Err(error) => tracing::error!(%error, "a listener could not be polled"),
@@ -412,10 +431,10 @@ impl Worker {
                 }
                 Letter::Unlisten => {
                     let registry = self.poll.registry();
-                    self.listeners.retain(|_, listener| {
+                    self.doors.retain(|_, listener| {
                         let open = listener.open.load(Ordering::Acquire);
                         if !open {
-                            let _ = registry.deregister(&mut listener.socket);
+                            let _ = registry.deregister(listener.door.source());
                         }
                         open
                     });
@@ -427,10 +446,10 @@ impl Worker {
     /// Accepts what waits and gives each to the thread with the fewest connections.
     fn accept(&mut self, key: usize, now: Instant) {
         loop {
-            let Some(listener) = self.listeners.get(key) else { return };
-            match listener.socket.accept() {
-                Ok((socket, peer)) => {
-                    let service = Arc::clone(&listener.service);
+            let Some(listener) = self.doors.get_mut(key) else { return };
+            match listener.door.accept() {
+                Ok(None) => return,
+                Ok(Some(opener)) => {
                     let Some(least) = self
                         .all
                         .iter()
@@ -440,9 +459,8 @@ impl Worker {
                     };
                     // Counted when given away, so that a burst spreads.
                     least.connections.fetch_add(1, Ordering::Relaxed);
-                    least.leave(Letter::Accepted(socket, peer, service));
+                    least.leave(Letter::Accepted(opener));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -457,23 +475,17 @@ impl Worker {
         }
     }
 
-    fn open(
-        &mut self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        service: &dyn AnyService,
-    ) -> io::Result<()> {
+    fn open(&mut self, opener: Opener) -> io::Result<()> {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let entry = self.slots.vacant_entry();
         let key = entry.key();
-        let opened =
-            service.open(socket, peer, &self.mailbox, token_of(key, generation)).and_then(|slot| {
-                let Some(mut slot) = slot else { return Ok(None) };
-                let interest = Interest::READABLE | Interest::WRITABLE;
-                self.poll.registry().register(slot.socket_mut(), Token(key), interest)?;
-                Ok(Some(slot))
-            });
+        let opened = opener(&self.mailbox, token_of(key, generation)).and_then(|slot| {
+            let Some(mut slot) = slot else { return Ok(None) };
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(slot.source(), Token(key), interest)?;
+            Ok(Some(slot))
+        });
         match opened {
             Ok(Some(slot)) => {
                 entry.insert(Entry {

@@ -5,7 +5,10 @@
 //! command (as on any disk, a read that races with a write sees either); the kernel copies them, this
 //! process never looks at them through a Rust reference.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
+
+use crate::rdma::Memory;
 
 /// Keeps the memory of a payload alive.
 pub type Owner = Arc<dyn Send + Sync>;
@@ -15,11 +18,13 @@ pub type Owner = Arc<dyn Send + Sync>;
 pub struct Payload {
     pointer: *const u8,
     len: usize,
+    /// The block that an adapter can reach it through, if it lies in one; the owner keeps it alive.
+    memory: Option<NonNull<Memory>>,
     _owner: Option<Owner>,
 }
 
 // SAFETY: the pointer is only ever given to the kernel or copied from by `copy_to`, and the owner, which
-// keeps the memory alive, is itself Send.
+// keeps the memory and its block alive, is itself Send; a block is Sync.
 #[allow(unsafe_code)]
 unsafe impl Send for Payload {}
 
@@ -30,18 +35,48 @@ impl Payload {
     /// `pointer..pointer + len` must stay readable for as long as `owner` is alive.
     #[allow(unsafe_code)]
     pub unsafe fn new(owner: Owner, pointer: *const u8, len: usize) -> Self {
-        Self { pointer, len, _owner: Some(owner) }
+        Self { pointer, len, memory: None, _owner: Some(owner) }
+    }
+
+    /// A payload that lies in a block which RDMA can reach: it is sent from there without a copy.
+    ///
+    /// # Safety
+    /// As for [`Self::new`]; and `owner` keeps `memory` alive too.
+    #[allow(unsafe_code)]
+    pub unsafe fn in_memory(owner: Owner, memory: &Memory, pointer: *const u8, len: usize) -> Self {
+        Self { pointer, len, memory: Some(NonNull::from(memory)), _owner: Some(owner) }
+    }
+
+    /// `len` bytes of a block from `offset` on.
+    ///
+    /// # Panics
+    /// When the block is shorter.
+    #[allow(unsafe_code)]
+    pub fn from_memory(memory: &Arc<Memory>, offset: usize, len: usize) -> Self {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= memory.len()));
+        let pointer = memory.pointer().wrapping_add(offset);
+        let owner: Owner = Arc::<Memory>::clone(memory);
+        // SAFETY: in bounds by the assertion; the owner is the block itself.
+        unsafe { Self::in_memory(owner, memory, pointer, len) }
+    }
+
+    /// The block that it lies in, if RDMA can reach it without a copy.
+    #[allow(unsafe_code)]
+    pub fn memory(&self) -> Option<&Memory> {
+        // SAFETY: the owner, which this value holds, keeps the block alive (contract of `in_memory`), and a
+        // block never moves.
+        self.memory.map(|memory| unsafe { memory.as_ref() })
     }
 
     /// A payload over constant memory.
     pub fn from_static(bytes: &'static [u8]) -> Self {
-        Self { pointer: bytes.as_ptr(), len: bytes.len(), _owner: None }
+        Self { pointer: bytes.as_ptr(), len: bytes.len(), memory: None, _owner: None }
     }
 
     /// A payload that owns its bytes.
     pub fn from_vec(bytes: Vec<u8>) -> Self {
         let owner = Arc::new(bytes);
-        Self { pointer: owner.as_ptr(), len: owner.len(), _owner: Some(owner) }
+        Self { pointer: owner.as_ptr(), len: owner.len(), memory: None, _owner: Some(owner) }
     }
 
     /// Length in bytes.
@@ -54,8 +89,8 @@ impl Payload {
         self.len == 0
     }
 
-    /// The first byte; meant for the iovec of a send.
-    pub(crate) fn pointer(&self) -> *const u8 {
+    /// The first byte; meant for the iovec of a send, or a segment of RDMA work.
+    pub fn pointer(&self) -> *const u8 {
         self.pointer
     }
 
@@ -69,7 +104,12 @@ impl Payload {
     /// Splits after `count` bytes (at most all): the first part is returned, the rest stays.
     pub fn split_to(&mut self, count: usize) -> Self {
         let count = count.min(self.len);
-        let head = Self { pointer: self.pointer, len: count, _owner: self._owner.clone() };
+        let head = Self {
+            pointer: self.pointer,
+            len: count,
+            memory: self.memory,
+            _owner: self._owner.clone(),
+        };
         self.advance(count);
         head
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mio::net::TcpStream;
+use mio::event::Source;
 
 use crate::{Close, Connection, Frame, Frames, Io, Received, Remote, SendQueue, Stream};
 
@@ -27,7 +27,7 @@ pub(crate) struct Turn {
 
 /// What the loop knows of a connection, whatever its protocol.
 pub(crate) trait Slot: Send {
-    fn socket_mut(&mut self) -> &mut TcpStream;
+    fn source(&mut self) -> &mut dyn Source;
     /// The socket became readable, writable or was hung up, or it has another turn.
     fn on_ready(&mut self, ready: Ready, scratch: &mut [u8], now: Instant) -> Result<Turn, Close>;
     fn on_events(&mut self, scratch: &mut [u8], now: Instant) -> Result<Turn, Close>;
@@ -116,7 +116,7 @@ impl<C: Connection> TypedSlot<C> {
 }
 
 impl<C: Connection> Slot for TypedSlot<C> {
-    fn socket_mut(&mut self) -> &mut TcpStream {
+    fn source(&mut self) -> &mut dyn Source {
         self.stream.socket_mut()
     }
 

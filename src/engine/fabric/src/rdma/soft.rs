@@ -1,0 +1,1 @@
+//! RDMA in process: the rules of an adapter without one.
