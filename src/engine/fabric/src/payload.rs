@@ -129,6 +129,56 @@ impl Payload {
     }
 }
 
+/// A payload whose bytes do not change for as long as it lives: for digests, which must cover what is sent.
+pub struct Stable(Payload);
+
+impl Stable {
+    /// # Safety
+    /// Nobody writes to the bytes of `payload` before its last copy is dropped.
+    #[allow(unsafe_code)]
+    pub unsafe fn new(payload: Payload) -> Self {
+        Self(payload)
+    }
+
+    /// Constant bytes.
+    pub fn from_static(bytes: &'static [u8]) -> Self {
+        Self(Payload::from_static(bytes))
+    }
+
+    /// Bytes of its own.
+    pub fn from_vec(bytes: Vec<u8>) -> Self {
+        Self(Payload::from_vec(bytes))
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.len == 0
+    }
+
+    /// The bytes.
+    #[allow(unsafe_code)]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: readable while the owner lives (contract of `Payload`), and not written to: by the contract
+        // of `new`, or because nobody else has access (`from_vec`, `from_static`).
+        unsafe { std::slice::from_raw_parts(self.0.pointer, self.0.len) }
+    }
+
+    /// Splits after `count` bytes (at most all): the first part is returned, the rest stays.
+    pub fn split_to(&mut self, count: usize) -> Self {
+        Self(self.0.split_to(count))
+    }
+
+    /// To be sent.
+    pub fn into_payload(self) -> Payload {
+        self.0
+    }
+}
+
 impl std::fmt::Debug for Payload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Payload({} bytes)", self.len)

@@ -27,6 +27,9 @@ pub enum StoreError {
         /// Bytes that may be allocated.
         limit: u64,
     },
+    /// An adapter is writing into the range; the command may be tried again at once.
+    #[error("an RDMA write into the range is under way; try again")]
+    Busy,
     /// The host's file system failed.
     #[error("{operation} failed: {kind}")]
     Io {

@@ -27,5 +27,7 @@ pub use namespace::Namespace;
 pub use pool::{PoolSettings, PoolStatus, Qos, Tier};
 pub use rules::Rules;
 pub use space::Space;
-pub use store::{BlockStore, Charge, FileStore, MemoryStore, Provisioning, Ready};
+pub use store::{
+    BlockStore, Charge, FileStore, MemoryStore, Place, Placement, Provisioning, Ready,
+};
 pub use volume::{Kind, Volume, VolumeSettings};

@@ -121,7 +121,9 @@ proptest! {
         let seconds = 20;
         let ran = bench.closed_loop(&flows(&[1]), depth, 4096, seconds)[0];
         let burst = rate * f64::from(burst_ms) / 1000.0 / seconds as f64;
-        prop_assert!(ran <= rate + burst + 1.0 && ran >= rate * 0.99 - 1.0,
+        // One command at a time, and nothing saved up meanwhile: the microsecond that it takes comes on top.
+        let least = if depth == 1 && burst_ms == 0 { 1.0 / (1.0 / rate + 1e-6) } else { rate };
+        prop_assert!(ran <= rate + burst + 1.0 && ran >= least * 0.99 - 1.0,
             "{ran} of {rate} per second");
     }
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use plimsoll_fabric::Payload;
+use plimsoll_fabric::{Payload, Stable};
 
 use super::grains::Grains;
 use super::os::{self, Mapping};
@@ -164,6 +164,22 @@ impl FileStore {
             }
         }
         Ok(Ready::Now)
+    }
+
+    /// See [`BlockStore::read_stable`](super::BlockStore::read_stable). The page cache has no way to keep others
+    /// from writing: what is given is a copy.
+    pub fn read_stable(
+        &self,
+        offset: u64,
+        len: usize,
+        out: &mut dyn FnMut(Stable),
+    ) -> Result<Ready, StoreError> {
+        let mut copy = Vec::new();
+        let ready = self.read(offset, len, &mut |payload| payload.copy_to(&mut copy))?;
+        if ready == Ready::Now {
+            out(Stable::from_vec(copy));
+        }
+        Ok(ready)
     }
 
     /// See [`BlockStore::read_blocking`](super::BlockStore::read_blocking).

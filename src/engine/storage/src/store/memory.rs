@@ -4,38 +4,60 @@
 //! change only under the exclusive stripe lock of that grain; a payload keeps the grain it points into alive
 //! by a count of its own, so unmapping never pulls memory from under a send. A write goes into the grain in
 //! place, so a read that is still queued may send newer bytes, as a disk's may.
+//!
+//! Two states of a grain change that. *Frozen*: somebody holds bytes that must not change (a digest covers
+//! them); a write then goes into a copy of the grain. *Placing*: an adapter is writing into it; what has to
+//! see or keep the rest of the grain as it is answers busy. A grain is never both.
 
-use std::cell::UnsafeCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
-use plimsoll_fabric::Payload;
+use plimsoll_fabric::{Payload, Stable};
 
+use super::arena::Slot;
 use super::grains::Grains;
 use super::stripes::{Exclusive, Stripes};
 use super::{
-    GRAIN_BYTES, Part, Provisioning, Ready, SECTOR_BYTES, STATUS_WALK, ZEROES, batches, check,
-    mask, parts,
+    GRAIN_BYTES, Part, Place, Placement, Provisioning, Ready, SECTOR_BYTES, STATUS_WALK, ZEROES,
+    batches, check, mask, parts,
 };
 use crate::{Space, StoreError};
 
-/// Layout matters: it is allocated zeroed.
-#[repr(C)]
 struct Grain {
     mapped: [AtomicU64; 2],
-    bytes: UnsafeCell<[u8; GRAIN_BYTES]>,
+    /// Holders of bytes that must not change; raised under a stripe lock, shared or not.
+    frozen: AtomicU32,
+    /// Adapters that write; raised under the exclusive lock.
+    placing: AtomicU32,
+    slot: Slot,
 }
 
-// SAFETY: the map is atomic; the bytes are written only under the exclusive stripe lock and read under either
-// lock, or through a payload, whose contract allows a racing write.
+// SAFETY: the slot's bytes are written only under the exclusive stripe lock, or by an adapter through a
+// placement, and read under either lock, or through a payload, whose contract allows a racing write.
+#[allow(unsafe_code)]
+unsafe impl Send for Grain {}
+// SAFETY: as above; everything else is atomic.
 #[allow(unsafe_code)]
 unsafe impl Sync for Grain {}
 
 impl Grain {
-    #[allow(unsafe_code)]
-    fn zeroed() -> Arc<Self> {
-        // SAFETY: atomics and bytes are valid when zero.
-        unsafe { Arc::<Self>::new_zeroed().assume_init() }
+    fn zeroed() -> Result<Arc<Self>, StoreError> {
+        let slot = Slot::zeroed().map_err(|error| StoreError::io("memory for a grain", &error))?;
+        let (mapped, frozen, placing) = Default::default();
+        Ok(Arc::new(Self { mapped, frozen, placing, slot }))
+    }
+
+    /// A copy with the same map; the caller holds the exclusive stripe lock.
+    fn copy(&self) -> Result<Arc<Self>, StoreError> {
+        let copy = Self::zeroed()?;
+        copy.put(0, self.view(0, GRAIN_BYTES));
+        copy.set_mask(self.mask());
+        Ok(copy)
+    }
+
+    fn is_placing(&self) -> bool {
+        self.placing.load(Ordering::Acquire) > 0
     }
 
     fn mask(&self) -> u128 {
@@ -50,7 +72,7 @@ impl Grain {
 
     fn pointer(&self, start: usize) -> *mut u8 {
         debug_assert!(start < GRAIN_BYTES);
-        self.bytes.get().cast::<u8>().wrapping_add(start)
+        self.slot.pointer().wrapping_add(start)
     }
 
     /// Copies into the grain; the caller holds its exclusive stripe lock.
@@ -75,6 +97,28 @@ impl Grain {
         assert!(start + len <= GRAIN_BYTES);
         // SAFETY: in bounds by the assertion; no writer runs while a stripe lock is held.
         unsafe { std::slice::from_raw_parts(self.pointer(start), len) }
+    }
+}
+
+/// A shrink waits so long, and so often, for adapters that write into what it cuts off.
+const PLACING_WAIT: Duration = Duration::from_millis(1);
+const PLACING_WAITS: u32 = 5000;
+
+/// Keeps a grain from changing.
+struct Frozen(Arc<Grain>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.0.frozen.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// An adapter that writes into a grain.
+struct Placing(Arc<Grain>);
+
+impl Drop for Placing {
+    fn drop(&mut self) {
+        self.0.placing.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -113,8 +157,18 @@ impl MemoryStore {
     pub fn resize(&self, size: u64) -> Result<(), StoreError> {
         let before = self.size.swap(size, Ordering::SeqCst);
         if size < before {
-            // A write that passed its check before the swap holds a lock, so this waits for it.
-            self.clear(size, before.next_multiple_of(SECTOR_BYTES) - size, false)?;
+            // A write that passed its check before the swap holds a lock, so this waits for it; so it does for
+            // adapters that still write there.
+            let len = before.next_multiple_of(SECTOR_BYTES) - size;
+            let mut cleared = self.clear(size, len, false);
+            for _ in 0..PLACING_WAITS {
+                if !matches!(cleared, Err(StoreError::Busy)) {
+                    break;
+                }
+                std::thread::sleep(PLACING_WAIT);
+                cleared = self.clear(size, len, false);
+            }
+            cleared?;
         }
         Ok(())
     }
@@ -134,6 +188,44 @@ impl MemoryStore {
             });
         }
         Ok(Ready::Now)
+    }
+
+    /// See [`BlockStore::read_stable`](super::BlockStore::read_stable).
+    pub fn read_stable(
+        &self,
+        offset: u64,
+        len: usize,
+        out: &mut dyn FnMut(Stable),
+    ) -> Result<Ready, StoreError> {
+        check(offset, len as u64, self.size_bytes())?;
+        for part in parts(offset, len as u64) {
+            out(self.stable(part));
+        }
+        Ok(Ready::Now)
+    }
+
+    fn stable(&self, part: Part) -> Stable {
+        let _lock = self.stripes.shared(part.grain);
+        match self.counted(part.grain) {
+            None => Stable::from_static(&ZEROES[..part.len]),
+            Some(grain) if grain.is_placing() => {
+                Stable::from_vec(grain.view(part.start, part.len).to_vec())
+            }
+            Some(grain) => {
+                grain.frozen.fetch_add(1, Ordering::Relaxed);
+                frozen(grain, part.start, part.len)
+            }
+        }
+    }
+
+    /// See [`BlockStore::place`](super::BlockStore::place).
+    pub fn place(&self, offset: u64, len: usize) -> Result<Placement, StoreError> {
+        let mut places = Vec::with_capacity(len / GRAIN_BYTES + 2);
+        self.change(offset, len as u64, |grain, part, _| {
+            grain.placing.fetch_add(1, Ordering::Relaxed);
+            places.push(place(Placing(Arc::clone(grain)), part.start, part.len));
+        })?;
+        Ok(Placement { places })
     }
 
     /// See [`BlockStore::read_blocking`](super::BlockStore::read_blocking).
@@ -159,12 +251,19 @@ impl MemoryStore {
 
     /// See [`BlockStore::or_write`](super::BlockStore::or_write).
     pub fn or_write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
-        self.change(offset, data.len() as u64, |grain, part, base| {
-            let data = &data[(base + part.at) as usize..][..part.len];
-            let old = grain.view(part.start, part.len);
-            let merged: Vec<u8> = old.iter().zip(data).map(|(old, new)| old | new).collect();
-            grain.put(part.start, &merged);
-        })
+        check(offset, data.len() as u64, self.size_bytes())?;
+        for (start, len) in batches(offset, data.len() as u64) {
+            let _lock = self.lock(start, len)?;
+            self.check_settled(start, len)?;
+            let data = &data[(start - offset) as usize..];
+            self.change_locked(start, len, |grain, part| {
+                let data = &data[part.at as usize..][..part.len];
+                let old = grain.view(part.start, part.len);
+                let merged: Vec<u8> = old.iter().zip(data).map(|(old, new)| old | new).collect();
+                grain.put(part.start, &merged);
+            })?;
+        }
+        Ok(())
     }
 
     /// See [`BlockStore::write_zeroes`](super::BlockStore::write_zeroes).
@@ -185,6 +284,7 @@ impl MemoryStore {
             return check(offset, 0, self.size_bytes()).map(|()| None);
         }
         let _lock = self.lock(offset, len)?;
+        self.check_settled(offset, len)?;
         for part in parts(offset, len) {
             let wanted = &compare[part.at as usize..][..part.len];
             let held = match self.locked(part.grain) {
@@ -241,20 +341,31 @@ impl MemoryStore {
     }
 
     /// A counted reference to a grain.
-    #[allow(unsafe_code)]
     fn grain(&self, grain: u64) -> Option<Arc<Grain>> {
-        let slot = self.grains.get(grain)?;
+        self.grains.get(grain)?;
         let _lock = self.stripes.shared(grain);
-        let pointer = slot.load(Ordering::Relaxed);
+        self.counted(grain)
+    }
+
+    /// A counted reference to a grain; the caller holds a stripe lock of it.
+    #[allow(unsafe_code)]
+    fn counted(&self, grain: u64) -> Option<Arc<Grain>> {
+        let pointer = self.grains.get(grain)?.load(Ordering::Relaxed);
         if pointer.is_null() {
             return None;
         }
         // SAFETY: a pointer in the table came from `Arc::into_raw` and the table owns one count of it, which
-        // only a holder of the exclusive lock gives up; the shared lock is held here.
+        // only a holder of the exclusive lock gives up; the caller holds a lock.
         unsafe {
             Arc::increment_strong_count(pointer);
             Some(Arc::from_raw(pointer))
         }
+    }
+
+    /// Busy when an adapter is writing into a grain of the range, whose locks are held.
+    fn check_settled(&self, offset: u64, len: u64) -> Result<(), StoreError> {
+        let placing = |part: Part| self.locked(part.grain).is_some_and(Grain::is_placing);
+        if parts(offset, len).any(placing) { Err(StoreError::Busy) } else { Ok(()) }
     }
 
     /// The grain, borrowed; the caller holds a stripe lock of it for as long as it uses the reference.
@@ -280,7 +391,7 @@ impl MemoryStore {
         &self,
         offset: u64,
         len: u64,
-        mut change: impl FnMut(&Grain, Part, u64),
+        mut change: impl FnMut(&Arc<Grain>, Part, u64),
     ) -> Result<(), StoreError> {
         check(offset, len, self.size_bytes())?;
         for (start, len) in batches(offset, len) {
@@ -295,7 +406,7 @@ impl MemoryStore {
         &self,
         offset: u64,
         len: u64,
-        mut change: impl FnMut(&Grain, Part),
+        mut change: impl FnMut(&Arc<Grain>, Part),
     ) -> Result<(), StoreError> {
         let growth: u64 = parts(offset, len)
             .map(|part| {
@@ -307,20 +418,34 @@ impl MemoryStore {
             self.space.reserve(growth)?;
             self.allocated.fetch_add(growth, Ordering::Relaxed);
         }
+        if let Err(error) = parts(offset, len).try_for_each(|part| self.make_writable(part.grain)) {
+            self.allocated.fetch_sub(growth, Ordering::Relaxed);
+            self.space.release(growth);
+            return Err(error);
+        }
         for part in parts(offset, len) {
-            if self.locked(part.grain).is_none()
-                && let Some(slot) = self.grains.touch(part.grain)
-            {
-                slot.store(Arc::into_raw(Grain::zeroed()).cast_mut(), Ordering::Relaxed);
-            }
-            if let Some(grain) = self.locked(part.grain) {
+            if let Some(grain) = self.counted(part.grain) {
                 let touched = mask::touched(part.start, part.len);
                 let before = grain.mask();
                 if before | touched != before {
                     grain.set_mask(before | touched);
                 }
-                change(grain, part);
+                change(&grain, part);
             }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a grain is there and not frozen; its exclusive lock is held.
+    fn make_writable(&self, grain: u64) -> Result<(), StoreError> {
+        let fresh = match self.locked(grain) {
+            None => Grain::zeroed()?,
+            Some(grain) if grain.frozen.load(Ordering::Acquire) > 0 => grain.copy()?,
+            Some(_) => return Ok(()),
+        };
+        if let Some(slot) = self.grains.touch(grain) {
+            drop_grain(slot);
+            slot.store(Arc::into_raw(fresh).cast_mut(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -348,12 +473,17 @@ impl MemoryStore {
             }
             let _lock = self.stripes.exclusive(index, index);
             let Some(grain) = self.locked(index) else { continue };
+            if grain.is_placing() {
+                return Err(StoreError::Busy);
+            }
             let before = grain.mask();
             let after = before & !mask::covered(start, part_len as usize);
             let freed = mask::charged(before) - mask::charged(after);
             if after == 0 {
                 drop_grain(slot);
             } else {
+                self.make_writable(index)?;
+                let Some(grain) = self.locked(index) else { continue };
                 grain.zero(start, part_len as usize);
                 grain.set_mask(after);
             }
@@ -390,7 +520,24 @@ fn drop_grain(slot: &AtomicPtr<Grain>) {
 
 #[allow(unsafe_code)]
 fn payload(grain: Arc<Grain>, start: usize, len: usize) -> Payload {
-    let pointer = grain.pointer(start);
-    // SAFETY: `start + len` stays within the grain (a part never leaves it), and the payload owns a count.
-    unsafe { Payload::new(grain, pointer, len) }
+    let (pointer, memory) = (grain.pointer(start), std::ptr::from_ref(grain.slot.memory()));
+    // SAFETY: `start + len` stays within the grain (a part never leaves it); the payload owns a count of the
+    // grain, whose slot keeps its block.
+    unsafe { Payload::in_memory(grain, &*memory, pointer, len) }
+}
+
+/// Bytes of a grain that was frozen for it.
+#[allow(unsafe_code)]
+fn frozen(grain: Arc<Grain>, start: usize, len: usize) -> Stable {
+    let (pointer, memory) = (grain.pointer(start), std::ptr::from_ref(grain.slot.memory()));
+    let owner = Arc::new(Frozen(grain));
+    // SAFETY: as in `payload`; and nobody writes to a frozen grain: `make_writable` puts a copy in its place,
+    // and an adapter is only let into a grain that `make_writable` has given.
+    unsafe { Stable::new(Payload::in_memory(owner, &*memory, pointer, len)) }
+}
+
+fn place(placing: Placing, start: usize, len: usize) -> Place {
+    let pointer = placing.0.pointer(start);
+    let memory = std::ptr::NonNull::from(placing.0.slot.memory());
+    Place::new(pointer, len, memory, Box::new(placing))
 }

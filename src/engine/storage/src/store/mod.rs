@@ -4,18 +4,22 @@
 //! what they allocate to a [`Space`](crate::Space) in units of [`ALLOCATION_BYTES`], and lock by grain of
 //! [`GRAIN_BYTES`], so that COMPARE AND WRITE is atomic towards every write.
 
+mod arena;
 mod file;
 mod grains;
 mod mask;
 mod memory;
 mod os;
+mod placement;
 mod stripes;
 mod windows;
 
 pub use file::{Charge, FileStore};
 pub use memory::MemoryStore;
 
-use plimsoll_fabric::Payload;
+pub use placement::{Place, Placement};
+
+use plimsoll_fabric::{Payload, Stable};
 
 use crate::StoreError;
 
@@ -92,6 +96,26 @@ impl BlockStore {
         out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
         each!(self, store => store.read(offset, len, out))
+    }
+
+    /// As [`Self::read`], but the bytes do not change for as long as they are held: for digests.
+    pub fn read_stable(
+        &self,
+        offset: u64,
+        len: usize,
+        out: &mut dyn FnMut(Stable),
+    ) -> Result<Ready, StoreError> {
+        each!(self, store => store.read_stable(offset, len, out))
+    }
+
+    /// Memory of the store for the bytes of the range, for an adapter to write into: the range counts as
+    /// written, and what it holds is settled when the placement is dropped. `None`: the store has none, the data
+    /// comes by [`Self::write`].
+    pub fn place(&self, offset: u64, len: usize) -> Result<Option<Placement>, StoreError> {
+        match self {
+            Self::Memory(store) => store.place(offset, len).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Fills `buffer`; may wait for a disk, so it is called from the pool of threads.

@@ -2,7 +2,7 @@
 //!
 //! A grain of a store hashes to a stripe; neighbouring grains have neighbouring stripes. Deadlock rule: a
 //! thread holds the stripes of one call only, they are taken in ascending order, and nothing else is locked
-//! while they are held.
+//! while they are held but the pool of grains.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

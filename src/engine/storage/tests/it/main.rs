@@ -4,4 +4,5 @@
 mod array;
 mod atomicity;
 mod kill;
+mod placement;
 mod stores;

@@ -276,6 +276,8 @@ pub(crate) fn read_sense(error: &StoreError) -> Sense {
 pub(crate) fn write_sense(error: &StoreError) -> Sense {
     match error {
         StoreError::OutOfRange { .. } => Sense::illegal(Additional::LBA_OUT_OF_RANGE),
+        // Initiators send an aborted command again.
+        StoreError::Busy => Sense::new(SenseKey::AbortedCommand, Additional::new(0, 0)),
         error if error.is_no_space() => {
             Sense::new(SenseKey::DataProtect, Additional::SPACE_ALLOCATION_FAILED_WRITE_PROTECT)
         }
