@@ -19,4 +19,5 @@ pub use error::Error;
 pub use op::{Completion, LostReason, Op, OpKind, Outcome, Sense, Sink};
 pub use options::{Chap, Digests, Options, Policy};
 pub use plimsoll_fabric::Payload;
+pub use plimsoll_fabric::rdma::Memory;
 pub use url::{IscsiUrl, NfsUrl, Url};

@@ -2,25 +2,32 @@
 //!
 //! Each I/O slot has a buffer of random bytes; before every write the first 16 bytes of each 4 KiB get a
 //! number that never repeats, so no two 4 KiB written are equal. Duplicates come from one buffer that never
-//! changes. A buffer that the client still holds (a write without its commit) is left alone and
-//! replaced, so data under way never changes.
+//! changes. A buffer that the client still holds (a write without its commit) is set aside until it is let go
+//! and another takes its place, so data under way never changes and a long run allocates nothing.
+//!
+//! Buffers lie in blocks that RDMA can register, so that iSER sends from them without a copy.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use plimsoll_initiator::Payload;
+use plimsoll_initiator::{Memory, Payload};
 
 use crate::{random::Random, workload::DataShape};
 
 /// Unit in which devices find duplicates, at the finest.
 const UNIT: usize = 4096;
 
+/// Bytes of one block; a larger buffer has a block of its own.
+const BLOCK_BYTES: usize = 1 << 20;
+
 /// The buffers of a worker.
 pub struct Buffers {
-    slots: Vec<Arc<Vec<u8>>>,
-    duplicate: Arc<Vec<u8>>,
+    slots: Vec<Option<Arc<Buffer>>>,
+    /// Buffers that the client held when their slot wrote again, the longest held first.
+    aside: VecDeque<Arc<Buffer>>,
+    supply: Supply,
+    duplicate: Option<Arc<Buffer>>,
     duplicate_below: u64,
-    zeroes: usize,
-    len: usize,
     random: Random,
     mark: [u64; 2],
 }
@@ -38,19 +45,18 @@ impl Buffers {
             (shape.dedupe_pct / 100.0 * 4_294_967_296.0) as u64,
             (shape.compress_pct / 100.0 * UNIT as f64) as usize,
         );
-        let len = len as usize;
         let mut random = Random::new(seed, 0x0da7_a000 + u64::from(worker));
         // The same for all workers: duplicates are found between them as well.
         let mut constant = Random::new(seed, 0x0da7_afff);
-        let duplicate_len = if duplicate_below > 0 { len } else { 0 };
-        let duplicate = Arc::new(fresh(&mut constant, duplicate_len, zeroes));
+        let mut supply = Supply { block: None, len: len as usize, zeroes };
+        let duplicate = (duplicate_below > 0).then(|| supply.fresh(&mut constant));
         let mark = [random.bits(), 0];
         Self {
-            slots: (0..slots).map(|_| Arc::default()).collect(),
+            slots: (0..slots).map(|_| None).collect(),
+            aside: VecDeque::new(),
+            supply,
             duplicate,
             duplicate_below,
-            zeroes,
-            len,
             random,
             mark,
         }
@@ -59,8 +65,10 @@ impl Buffers {
     /// The payload of a write of `len` bytes in this slot.
     #[inline]
     pub fn payload(&mut self, slot: u32, len: u32) -> Payload {
-        if self.duplicate_below > 0 && self.random.bits() >> 32 < self.duplicate_below {
-            return share(&self.duplicate, len as usize);
+        if let Some(duplicate) = &self.duplicate
+            && self.random.bits() >> 32 < self.duplicate_below
+        {
+            return share(duplicate, len as usize);
         }
         let mut mark = self.mark;
         let buffer = self.writable(slot);
@@ -77,45 +85,94 @@ impl Buffers {
             }
         }
         self.mark = mark;
-        share(&self.slots[slot as usize], len as usize)
+        self.filled(slot, len)
     }
 
     /// The bytes of a slot, for a caller that fills them itself.
     #[inline]
     pub fn writable(&mut self, slot: u32) -> &mut [u8] {
-        let buffer = &mut self.slots[slot as usize];
-        if buffer.is_empty() || Arc::strong_count(buffer) > 1 {
-            *buffer = Arc::new(fresh(&mut self.random, self.len, self.zeroes));
-        }
-        Arc::make_mut(buffer).as_mut_slice()
+        let place = &mut self.slots[slot as usize];
+        let own = place.take_if(|buffer| Arc::get_mut(buffer).is_some());
+        let buffer = match own {
+            Some(buffer) => buffer,
+            None => {
+                self.aside.extend(place.take());
+                match self.aside.pop_front_if(|buffer| Arc::get_mut(buffer).is_some()) {
+                    Some(buffer) => buffer,
+                    None => self.supply.fresh(&mut self.random),
+                }
+            }
+        };
+        #[expect(clippy::expect_used, reason = "just made, or found to be held by nobody else")]
+        Arc::get_mut(place.insert(buffer)).expect("nobody else holds it").bytes_mut()
     }
 
     /// The payload of what [`Buffers::writable`] was filled with.
     #[inline]
     pub fn filled(&self, slot: u32, len: u32) -> Payload {
-        share(&self.slots[slot as usize], len as usize)
+        match &self.slots[slot as usize] {
+            Some(buffer) => share(buffer, len as usize),
+            None => Payload::from_static(&[]),
+        }
     }
 }
 
-/// Random bytes; each unit begins with 16 bytes for the mark and `zeroes` compressible bytes.
-fn fresh(random: &mut Random, len: usize, zeroes: usize) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    for unit in bytes.chunks_mut(UNIT) {
-        let start = zeroes.min(unit.len());
-        random.fill(&mut unit[start..]);
+/// Makes buffers out of blocks.
+struct Supply {
+    /// The block in use and how much of it is given away.
+    block: Option<(Arc<Memory>, usize)>,
+    /// Length of a buffer in bytes.
+    len: usize,
+    zeroes: usize,
+}
+
+impl Supply {
+    /// Random bytes; each unit begins with 16 bytes for the mark and `zeroes` compressible bytes.
+    fn fresh(&mut self, random: &mut Random) -> Arc<Buffer> {
+        let (memory, offset) = match self.block.take() {
+            Some((memory, used)) if used + self.len <= memory.len() => (memory, used),
+            _ => {
+                #[expect(clippy::expect_used, reason = "out of memory ends a process in any case")]
+                let memory = Memory::allocate(self.len.max(BLOCK_BYTES)).expect("memory");
+                (memory, 0)
+            }
+        };
+        self.block = Some((Arc::clone(&memory), offset + self.len));
+        let mut buffer = Buffer { memory, offset, len: self.len };
+        for unit in buffer.bytes_mut().chunks_mut(UNIT) {
+            let start = self.zeroes.min(unit.len());
+            random.fill(&mut unit[start..]);
+        }
+        Arc::new(buffer)
     }
-    bytes
+}
+
+/// A part of a block; no two overlap.
+struct Buffer {
+    memory: Arc<Memory>,
+    offset: usize,
+    len: usize,
+}
+
+impl Buffer {
+    #[allow(unsafe_code)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `Supply` gave this range of the block to this buffer alone and within its bounds; nobody
+        // shares the buffer (`&mut self`), so no payload of it exists and no work on it is outstanding.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.pointer().add(self.offset), self.len) }
+    }
 }
 
 #[allow(unsafe_code)]
 #[inline]
-fn share(buffer: &Arc<Vec<u8>>, len: usize) -> Payload {
-    debug_assert!(len <= buffer.len());
-    let len = len.min(buffer.len());
+fn share(buffer: &Arc<Buffer>, len: usize) -> Payload {
+    debug_assert!(len <= buffer.len);
+    let len = len.min(buffer.len);
+    let pointer = buffer.memory.pointer().wrapping_add(buffer.offset);
     let owner: Arc<dyn Send + Sync> = Arc::clone(buffer) as Arc<dyn Send + Sync>;
-    // SAFETY: the vector's heap memory stays where it is and readable while the owner is alive: it is
-    // changed only through `Arc::make_mut`, which copies when another reference (this owner) exists.
-    unsafe { Payload::new(owner, buffer.as_ptr(), len) }
+    // SAFETY: the bytes lie in the block, which the owner keeps; they change only through `bytes_mut`, which
+    // nobody reaches while this owner exists.
+    unsafe { Payload::in_memory(owner, &buffer.memory, pointer, len) }
 }
 
 #[cfg(test)]
@@ -174,5 +231,21 @@ mod tests {
         let later = buffers.payload(0, 4096);
         assert_eq!(bytes(&held), before);
         assert_ne!(bytes(&later), before);
+    }
+
+    /// As an NFS client does until a commit.
+    #[test]
+    fn buffers_that_are_let_go_are_used_again() {
+        let mut buffers = Buffers::new(2, 65_536, DataShape::default(), 1, 0);
+        let mut held = VecDeque::new();
+        let mut seen = HashSet::new();
+        for round in 0..1000 {
+            held.push_back(buffers.payload(round % 2, 65_536));
+            seen.insert(held[held.len() - 1].pointer() as usize);
+            if held.len() > 20 {
+                held.pop_front();
+            }
+        }
+        assert!(seen.len() <= 24, "{} buffers for 20 held", seen.len());
     }
 }
