@@ -3,6 +3,7 @@
 //! Exit status: 0 done, 2 wrong use, 3 input refused, 4 no feasible plan (the report still comes),
 //! 5 a guard stopped a measurement, 1 anything else.
 
+mod advise;
 mod catalog;
 mod fit;
 mod inventory;
@@ -33,6 +34,8 @@ enum Command {
     Report(Box<report::Args>),
     /// Read exports and print what is in them: populations, totals, problems.
     Inventory(inventory::Args),
+    /// Say what to type on ESXi hosts, with the check after each step: iSER.
+    Advise(advise::Args),
     /// Fit a scaling model to measured points.
     Fit(fit::Args),
     /// Ask a model what configurations carry.
@@ -70,6 +73,7 @@ pub fn run() -> ExitCode {
     let outcome = match cli.command {
         Command::Report(args) => report::run(*args),
         Command::Inventory(args) => inventory::run(args),
+        Command::Advise(args) => advise::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Rules(args) => rules::run(&args),

@@ -4,6 +4,7 @@
 //! a [`problem::Problem`]. Handlers only translate: files go to [`crate::store::BlobStore`], work to
 //! [`crate::jobs::Jobs`], memory is [`crate::store::Store`].
 
+mod advice;
 mod auth;
 mod catalog;
 mod extract;

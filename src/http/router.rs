@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::{
-    App, auth, catalog, headers, health, inventories, jobs, models, observe, openapi, pages, plans,
-    reports, session,
+    App, advice, auth, catalog, headers, health, inventories, jobs, models, observe, openapi,
+    pages, plans, reports, session,
 };
 
 /// Every documented route.
@@ -37,6 +37,7 @@ pub(super) fn documented() -> OpenApiRouter<App> {
         .routes(routes!(models::fit::fit_model))
         .routes(routes!(models::get::get_model))
         .routes(routes!(models::predict::predict))
+        .routes(routes!(advice::iser::advise_iser))
         .routes(routes!(catalog::get_catalog))
         .routes(routes!(catalog::get_rules))
         .routes(routes!(session::create_session))

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use plimsoll_advise::iser;
 use plimsoll_planner::{Format, Progress, Sizing, SizingOptions};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -217,6 +218,32 @@ impl Jobs {
         .await;
         stop_on_drop.disarm();
         worked.unwrap_or(Err(WorkError::Panicked))
+    }
+
+    /// Advises on iSER for hosts of files, or for hosts that came as facts; nothing is kept.
+    ///
+    /// # Errors
+    /// When the input is refused or the work breaks off.
+    pub async fn advice(
+        &self,
+        inputs: Vec<plimsoll_ingest::Input>,
+        hosts: Vec<iser::Host>,
+        settings: iser::Settings,
+    ) -> Result<iser::Advice, WorkError> {
+        let cancel = CancellationToken::new();
+        let stop_on_drop = cancel.clone().drop_guard();
+        let worked = self
+            .blocking(move || {
+                if inputs.is_empty() {
+                    return iser::advise(&hosts, &settings).map_err(Into::into);
+                }
+                let mut observer = |_: Progress| !cancel.is_cancelled();
+                let options = SizingOptions::default();
+                plimsoll_planner::advise_iser(inputs, &settings, &options, &mut observer)
+            })
+            .await;
+        stop_on_drop.disarm();
+        Ok(worked??)
     }
 
     /// Runs short blocking work, such as a fit, in a slot.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Crate, its folder, and the workspace crates it may depend on.
-const ALLOWED: [(&str, &str, &[&str]); 18] = [
+const ALLOWED: [(&str, &str, &[&str]); 19] = [
     ("units", "src/units", &[]),
     ("ingest", "src/planner/ingest", &["units"]),
-    ("inventory", "src/planner/inventory", &["units", "ingest"]),
+    ("advise", "src/planner/advise", &["ingest"]),
+    ("inventory", "src/planner/inventory", &["units", "ingest", "advise"]),
     ("demand", "src/planner/demand", &["units", "ingest", "inventory"]),
     ("model", "src/planner/model", &["units"]),
     ("plan", "src/planner/plan", &["units", "ingest", "inventory", "demand", "model"]),
@@ -15,7 +16,7 @@ const ALLOWED: [(&str, &str, &[&str]); 18] = [
     (
         "planner",
         "src/planner",
-        &["units", "ingest", "inventory", "demand", "model", "plan", "report"],
+        &["units", "ingest", "advise", "inventory", "demand", "model", "plan", "report"],
     ),
     ("wire", "src/engine/wire", &[]),
     ("fabric", "src/engine/fabric", &[]),
@@ -36,12 +37,15 @@ const ALLOWED: [(&str, &str, &[&str]); 18] = [
         &[
             "units",
             "ingest",
+            "advise",
             "inventory",
             "demand",
             "model",
             "plan",
             "report",
             "planner",
+            "fabric",
+            "verbs",
             "target",
             "probe",
         ],

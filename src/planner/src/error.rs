@@ -9,6 +9,9 @@ pub enum Error {
     /// A file was refused.
     #[error(transparent)]
     Ingest(#[from] plimsoll_ingest::Error),
+    /// A setting of an advice cannot be.
+    #[error(transparent)]
+    Setting(#[from] plimsoll_advise::iser::SettingError),
     /// The options for the load, or the rules file, are not usable.
     #[error(transparent)]
     Demand(#[from] plimsoll_demand::Error),
@@ -70,6 +73,7 @@ impl Error {
                 expected: error.expected().to_owned(),
                 action: error.action().to_owned(),
             },
+            Self::Setting(_) => options("advice-settings", "correct the named setting"),
             Self::Demand(_) => options("demand-options", "correct the named option or rule"),
             Self::Plan(_) => options("plan-options", "correct the named option"),
             Self::Report(_) => options("report-failed", "report this with the input's problems"),

@@ -1,6 +1,7 @@
 //! The whole way from files to a report, as one call.
 //!
-//! [`survey`] reads files into an inventory; [`size`] goes on to a plan; [`render`] writes a report.
+//! [`survey`] reads files into an inventory; [`size`] goes on to a plan; [`render`] writes a report;
+//! [`advise_iser`] says which hosts can do iSER and what to type.
 //! Every arrow between them is a pure function of its inputs: identical files and options give
 //! identical bytes. Files are the only thing read, and no clock is asked.
 
@@ -10,4 +11,6 @@ mod pipeline;
 
 pub use error::{Error, Refusal};
 pub use options::SizingOptions;
-pub use pipeline::{Format, Progress, Sizing, Stage, Survey, plan, render, size, survey};
+pub use pipeline::{
+    Format, Progress, Sizing, Stage, Survey, advise_iser, plan, render, size, survey,
+};

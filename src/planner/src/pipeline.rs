@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use plimsoll_advise::iser;
 use plimsoll_demand::Demand;
 use plimsoll_ingest::{Export, Input, InputFile, Problems};
 use plimsoll_inventory::{Inventory, InventoryOptions};
@@ -156,6 +157,20 @@ pub fn render(sizing: &Sizing, format: Format) -> Result<Vec<u8>, Error> {
         Format::Csv => plimsoll_report::csv(&report)?,
         Format::Md => plimsoll_report::md(&report).into_bytes(),
     })
+}
+
+/// Reads files and advises on iSER for their hosts.
+///
+/// # Errors
+/// A refused file, a setting that cannot be, or cancellation.
+pub fn advise_iser(
+    inputs: Vec<Input>,
+    settings: &iser::Settings,
+    options: &SizingOptions,
+    observer: &mut Observer<'_>,
+) -> Result<iser::Advice, Error> {
+    let export = read(inputs, options, observer)?;
+    Ok(iser::advise(&iser::hosts(&export), settings)?)
 }
 
 fn step(observer: &mut Observer<'_>, stage: Stage) -> Result<(), Error> {

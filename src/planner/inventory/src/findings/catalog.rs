@@ -12,8 +12,6 @@ use crate::names::major_minor;
 pub(crate) struct Catalog {
     thresholds: BTreeMap<String, Threshold>,
     words: BTreeMap<String, Words>,
-    iser_versions: Vec<IserVersion>,
-    iser_drivers: Vec<IserDriver>,
     settings: Vec<Setting>,
 }
 
@@ -42,46 +40,6 @@ struct Words {
     words: Vec<String>,
 }
 
-/// What a version of ESXi needs for iSER.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct IserVersion {
-    from: String,
-    pub driver: IserDriverKind,
-    pub note: String,
-    #[expect(dead_code, reason = "for readers of the file; its presence is checked")]
-    date: String,
-    #[expect(dead_code, reason = "for readers of the file; its presence is checked")]
-    source: String,
-}
-
-/// Where the iSER driver of an ESXi version comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum IserDriverKind {
-    Vendor,
-    Inbox,
-}
-
-/// An adapter family by its driver.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct IserDriver {
-    prefix: String,
-    pub rdma: Rdma,
-    pub family: String,
-    #[expect(dead_code, reason = "for readers of the file; its presence is checked")]
-    date: String,
-    #[expect(dead_code, reason = "for readers of the file; its presence is checked")]
-    source: String,
-}
-
-/// Whether the adapters of a driver do RDMA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Rdma {
-    Yes,
-    Some,
-}
-
 /// An advanced setting of ESXi from a version on.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Setting {
@@ -95,16 +53,6 @@ pub(crate) struct Setting {
 struct FindingsFile {
     thresholds: Vec<Threshold>,
     words: Vec<Words>,
-}
-
-#[derive(Deserialize)]
-struct VersionsFile {
-    versions: Vec<IserVersion>,
-}
-
-#[derive(Deserialize)]
-struct DriversFile {
-    drivers: Vec<IserDriver>,
 }
 
 #[derive(Deserialize)]
@@ -126,17 +74,11 @@ impl Catalog {
     fn read() -> Result<Self, toml::de::Error> {
         let findings: FindingsFile =
             toml::from_str(include_str!("../../../../../data/catalog/findings.toml"))?;
-        let versions: VersionsFile =
-            toml::from_str(include_str!("../../../../../data/catalog/iser_esxi.toml"))?;
-        let drivers: DriversFile =
-            toml::from_str(include_str!("../../../../../data/catalog/iser_nic_drivers.toml"))?;
         let settings: SettingsFile =
             toml::from_str(include_str!("../../../../../data/catalog/esxi_limits.toml"))?;
         Ok(Self {
             thresholds: findings.thresholds.into_iter().map(|row| (row.id.clone(), row)).collect(),
             words: findings.words.into_iter().map(|row| (row.id.clone(), row)).collect(),
-            iser_versions: versions.versions,
-            iser_drivers: drivers.drivers,
             settings: settings.settings,
         })
     }
@@ -157,17 +99,6 @@ impl Catalog {
             0..=4 => parts.contains(&word.as_str()),
             _ => lower.contains(word.as_str()),
         })
-    }
-
-    /// What iSER needs on a version of ESXi; `None` before the first known.
-    pub fn iser_version(&self, version: &str) -> Option<&IserVersion> {
-        latest(&self.iser_versions, version, |row| &row.from)
-    }
-
-    /// The adapter family of a driver.
-    pub fn iser_driver(&self, driver: &str) -> Option<&IserDriver> {
-        let driver = driver.trim().to_lowercase();
-        self.iser_drivers.iter().find(|row| driver.starts_with(&row.prefix))
     }
 
     /// An advanced setting on a version of ESXi; `None` before the first known.
@@ -221,21 +152,6 @@ mod tests {
         assert_eq!(limit("7.0.3"), Some(32));
         assert_eq!(limit("8.0.2"), Some(32));
         assert_eq!(limit("5.5.0"), None);
-    }
-
-    #[test]
-    fn iser_by_version_and_driver() {
-        let catalog = Catalog::built_in();
-        let kind = |version| catalog.iser_version(version).map(|row| row.driver);
-        assert_eq!(kind("5.5.0"), Some(IserDriverKind::Vendor));
-        assert_eq!(kind("6.5.0"), Some(IserDriverKind::Vendor));
-        assert!(!catalog.iser_version("6.5.0").unwrap().note.is_empty());
-        assert_eq!(kind("6.7.0"), Some(IserDriverKind::Inbox));
-        assert_eq!(kind("8.0.2"), Some(IserDriverKind::Inbox));
-        assert_eq!(kind("5.1.0"), None);
-        assert_eq!(catalog.iser_driver("nmlx5_core").unwrap().rdma, Rdma::Yes);
-        assert_eq!(catalog.iser_driver("i40en").unwrap().rdma, Rdma::Some);
-        assert!(catalog.iser_driver("ixgben").is_none());
     }
 
     #[test]

@@ -4,16 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_advise::iser::{Catalog, DriverSource, Rdma};
 use plimsoll_ingest::rows::NicRow;
 
-use super::catalog::{IserDriverKind, Rdma};
 use super::judge::{Judge, Rows, Rule};
 use crate::types::{FindingSeverity as Severity, Host, HostId};
 use crate::words::counted;
 
 const READY: Rule = Rule {
     id: "iser-readiness",
-    advice: "Only if iSER is planned: it needs an RDMA adapter at both ends, static addresses in a subnet of its own and MTU 9000; hosts before ESXi 6.7 also need the adapter vendor's driver bundle, with older ones removed first.",
+    advice: "Only if iSER is planned: it needs an RDMA adapter at both ends, static addresses in a subnet of its own and MTU 9000; hosts before ESXi 6.7 also need the adapter vendor's driver bundle, with older ones removed first. `plimsoll advise iser` writes the steps.",
     source: "iSER for QNAP NAS with VMware ESXi; VMware documentation of iSER",
     thresholds: &[],
 };
@@ -45,28 +45,29 @@ pub(crate) fn judge(judge: &mut Judge<'_>) {
 }
 
 /// What a driver says of its adapter.
-fn rdma(judge: &Judge<'_>, nic: &NicRow) -> Option<Rdma> {
-    Some(judge.catalog.iser_driver(nic.driver.as_deref()?)?.rdma)
+fn rdma(nic: &NicRow) -> Option<Rdma> {
+    Some(Catalog::built_in().driver(nic.driver.as_deref()?)?.rdma)
 }
 
 /// What stands in the way of iSER on a host; empty when nothing does, `None` when unknown.
-fn obstacles(judge: &Judge<'_>, host: &Host, nics: &[&NicRow]) -> Option<Vec<String>> {
+fn obstacles(host: &Host, nics: &[&NicRow]) -> Option<Vec<String>> {
     let version = host.version.as_deref()?;
+    let catalog = Catalog::built_in();
     let mut obstacles = Vec::new();
-    match judge.catalog.iser_version(version) {
+    match catalog.version(version) {
         None => obstacles.push(format!("ESXi {version} is older than any with iSER")),
-        Some(row) if row.driver == IserDriverKind::Vendor => {
+        Some(row) if row.driver == DriverSource::Vendor => {
             let note = if row.note.is_empty() { String::new() } else { format!(" ({})", row.note) };
             obstacles.push(format!("ESXi {version} needs the adapter vendor's driver{note}"));
         }
         Some(_) => {}
     }
-    let found: Vec<Rdma> = nics.iter().filter_map(|nic| rdma(judge, nic)).collect();
+    let found: Vec<Rdma> = nics.iter().filter_map(|nic| rdma(nic)).collect();
     if found.is_empty() {
         obstacles.push("no adapter whose driver does RDMA".to_owned());
     } else if !found.contains(&Rdma::Yes) {
-        let driver = nics.iter().find_map(|nic| judge.catalog.iser_driver(nic.driver.as_deref()?));
-        let family = driver.map_or("", |driver| &driver.family);
+        let driver = nics.iter().find_map(|nic| catalog.driver(nic.driver.as_deref()?));
+        let family = driver.map_or("", |driver| driver.family.as_str());
         obstacles.push(format!("its adapters may do RDMA or not: {family}"));
     }
     Some(obstacles)
@@ -76,7 +77,7 @@ fn readiness(judge: &mut Judge<'_>, nics: &BTreeMap<HostId, Vec<&NicRow>>) {
     let (mut rows, mut judged) = (Rows::default(), 0_u64);
     for (id, nics) in nics {
         let host = &judge.inventory.hosts[id.0 as usize];
-        let Some(obstacles) = obstacles(judge, host, nics) else { continue };
+        let Some(obstacles) = obstacles(host, nics) else { continue };
         judged += 1;
         if !obstacles.is_empty() {
             let (tab, at) = host.at.map_or(("vNIC", nics[0].at), |at| ("vHost", at));
@@ -109,7 +110,7 @@ fn uplinks(judge: &mut Judge<'_>, nics: &BTreeMap<HostId, Vec<&NicRow>>) {
             }
         }
         for (switch, uplinks) in by_switch {
-            if !uplinks.iter().any(|nic| rdma(judge, nic) == Some(Rdma::Yes)) {
+            if !uplinks.iter().any(|nic| rdma(nic) == Some(Rdma::Yes)) {
                 continue;
             }
             judged += 1;
