@@ -5,6 +5,7 @@ use std::fs;
 
 use plimsoll_wire::iscsi::frame::append;
 use plimsoll_wire::iscsi::{Digests, negotiate, pdu, text};
+use plimsoll_wire::iser;
 use plimsoll_wire::nfs3::{self, FileHandle, Name};
 use plimsoll_wire::rpc::{AuthSys, Call, Credential, Gids, record};
 use plimsoll_wire::scsi::{Blocks, LunField, capacity};
@@ -68,6 +69,27 @@ fn iscsi() {
         };
         append(&mut stream, &command.build(), &[0, 5, 2, 0, 0, 0, 2, 0], &[7; 512], digests);
         seed("iscsi_pdu", name, &stream);
+    }
+    let tag = |key| iser::Tag { key, address: 0x7f00_0000_1000 };
+    let header = iser::Header { write: Some(tag(1)), read: Some(tag(2)) };
+    let mut message = header.build().to_vec();
+    append(&mut message, &plimsoll_fuzz::login_request(3).build(), &[], b"a=b", Digests::default());
+    seed("iser_message", "command", &message);
+    for (name, flags) in [("initiator", 1_u8), ("target", 0)] {
+        let mut text = vec![flags];
+        for (key, value) in [
+            ("InitiatorRecvDataSegmentLength", "1024"),
+            ("TargetRecvDataSegmentLength", "8192"),
+            ("RDMAExtensions", "Yes"),
+            ("MaxOutstandingUnexpectedPDUs", "4"),
+            ("MaxAHSLength", "256"),
+            ("TaggedBufferForSolicitedDataOnly", "Yes"),
+            ("iSERHelloRequired", "No"),
+            ("HeaderDigest", "None"),
+        ] {
+            text::append(&mut text, key, value);
+        }
+        seed("iser_text", name, &text);
     }
     seed("iscsi_text", "login", &parts(0, &[&[&[0], &login_text()[..200]].concat()]));
     let mut answer = vec![0];

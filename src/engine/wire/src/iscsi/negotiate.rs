@@ -3,7 +3,12 @@
 //! The result functions (minimum, maximum, and, or, first common of a list) are symmetric, so originator and
 //! responder share them. What belongs to the session rather than to its parameters (names, SessionType,
 //! AuthMethod, CHAP, SendTargets) is not handled here; a login passes all other keys to
-//! [`Negotiator::receive`] and sends back what it returns.
+//! [`Negotiator::receive`] and sends back what it returns. On an RDMA connection the keys of RFC 7145 section 6
+//! join the table: [`IserParameters`].
+
+mod iser;
+
+pub use iser::{IserParameters, Role};
 
 /// What one end wants of a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +48,8 @@ impl DigestWish {
 pub struct Parameters {
     /// Largest data segment that this end accepts (declared, not negotiated).
     pub max_recv_data_segment_bytes: u32,
-    /// Largest data segment that the peer accepts. In a wish without meaning.
+    /// Largest data segment that the peer accepts. In a wish the most that this end is going to send, which
+    /// only RDMA negotiates.
     pub peer_max_recv_data_segment_bytes: u32,
     /// Most connections of the session.
     pub max_connections: u16,
@@ -71,6 +77,8 @@ pub struct Parameters {
     pub header_digest: bool,
     /// Data segments carry a digest.
     pub data_digest: bool,
+    /// What holds on an RDMA connection.
+    pub iser: IserParameters,
 }
 
 impl Parameters {
@@ -99,6 +107,7 @@ impl Default for Parameters {
             error_recovery_level: 0,
             header_digest: false,
             data_digest: false,
+            iser: IserParameters::default(),
         }
     }
 }
@@ -139,6 +148,12 @@ pub enum NegotiationError {
         /// What the peer offered.
         offer: String,
     },
+    /// The peer will not have RDMA on an RDMA connection.
+    #[error("RDMAExtensions=No on an RDMA connection; connect by TCP instead")]
+    RdmaExtensions,
+    /// The initiator wants the Hello exchange of RFC 7145.
+    #[error("iSERHelloRequired=Yes is not supported")]
+    HelloRequired,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,6 +164,10 @@ enum Function {
     Or,
     And,
     Declaration(u32, u32),
+    /// A declaration of RFC 7145, Yes or No, of an initiator alone.
+    InitiatorFlag,
+    /// A declaration of RFC 7145, 0 for no limit or at least 2; a target answers it by its own.
+    MutualLimit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -167,6 +186,13 @@ enum Key {
     DataPDUInOrder,
     DataSequenceInOrder,
     ErrorRecoveryLevel,
+    RdmaExtensions,
+    InitiatorRecvDataSegmentLength,
+    TargetRecvDataSegmentLength,
+    MaxOutstandingUnexpectedPdus,
+    MaxAhsLength,
+    TaggedBufferForSolicitedDataOnly,
+    IserHelloRequired,
 }
 
 struct Rule {
@@ -226,10 +252,11 @@ pub struct Negotiator {
     wishes: Wishes,
     discovery: bool,
     /// Bit per rule: this end has offered and awaits the answer.
-    offered: u16,
+    offered: u32,
     /// Bit per rule: the peer has named the key.
-    seen: u16,
+    seen: u32,
     full_feature: bool,
+    said: iser::Said,
     result: Parameters,
 }
 
@@ -240,7 +267,25 @@ impl Negotiator {
             max_recv_data_segment_bytes: wishes.parameters.max_recv_data_segment_bytes,
             ..Parameters::default()
         };
-        Self { wishes, discovery: false, offered: 0, seen: 0, full_feature: false, result }
+        Self {
+            wishes,
+            discovery: false,
+            offered: 0,
+            seen: 0,
+            full_feature: false,
+            said: iser::Said::default(),
+            result,
+        }
+    }
+
+    fn role(&self) -> Option<Role> {
+        self.wishes.parameters.iser.role
+    }
+
+    /// The rules in force: the bits of `offered` and `seen` count them.
+    fn rules(&self) -> impl Iterator<Item = &'static Rule> + use<> {
+        let iser = if self.role().is_some() { &iser::RULES[..] } else { &[] };
+        RULES.iter().chain(iser)
     }
 
     /// From now on keys that mean nothing in a discovery session are irrelevant.
@@ -256,12 +301,21 @@ impl Negotiator {
     }
 
     /// What an initiator offers. In a discovery session no digests: offering them there breaks some targets,
-    /// and None is the default.
+    /// and None is the default. Of iSER's keys those that other initiators name too, first of all
+    /// (RFC 7145 section 6.3); in a discovery session none, as they do.
     pub fn offers(&mut self) -> Vec<(&'static str, String)> {
         let mut offers = Vec::new();
-        for (index, rule) in RULES.iter().enumerate() {
+        let rdma = self.role().is_some();
+        for (index, rule) in self.rules().enumerate() {
             let digest = matches!(rule.function, Function::Digest);
-            if self.discovery && (!rule.discovery || digest) {
+            let of_iser = index >= RULES.len();
+            let skipped = if self.discovery {
+                !rule.discovery || digest || of_iser
+            } else {
+                rdma && (digest || rule.key == Key::MaxRecvDataSegmentLength)
+            };
+            let silent = matches!(rule.function, Function::MutualLimit | Function::InitiatorFlag);
+            if skipped || silent {
                 continue;
             }
             offers.push((rule.name, self.wish_text(rule)));
@@ -269,6 +323,8 @@ impl Negotiator {
                 self.offered |= 1 << index;
             }
         }
+        let first = offers.iter().position(|(key, _)| *key == iser::RULES[0].name);
+        offers.rotate_left(first.unwrap_or(0));
         offers
     }
 
@@ -281,7 +337,8 @@ impl Negotiator {
     /// if an answer is due.
     pub fn receive(&mut self, key: &str, value: &str) -> Result<Option<String>, NegotiationError> {
         let refusal = matches!(value, "NotUnderstood" | "Irrelevant" | "Reject");
-        let Some(index) = RULES.iter().position(|rule| rule.name == key) else {
+        let Some((index, rule)) = self.rules().enumerate().find(|(_, rule)| rule.name == key)
+        else {
             let constant = CONSTANT.iter().find(|(name, _)| *name == key);
             return Ok(match constant {
                 _ if refusal => None,
@@ -289,7 +346,6 @@ impl Negotiator {
                 None => Some("NotUnderstood".to_owned()),
             });
         };
-        let rule = &RULES[index];
         let bit = 1 << index;
         if self.seen & bit != 0 {
             return Err(NegotiationError::Repeated(rule.name));
@@ -318,12 +374,16 @@ impl Negotiator {
             ("DataDigest", self.wishes.data_digest, self.result.data_digest),
         ];
         for (key, wish, result) in digests {
-            if !self.discovery && !wish.accepts(result) {
+            if !self.discovery && self.role().is_none() && !wish.accepts(result) {
                 return Err(NegotiationError::Digest { key, offer: "None".to_owned() });
             }
         }
         let mut result = self.result.clone();
         result.first_burst_bytes = result.first_burst_bytes.min(result.max_burst_bytes);
+        if let Some(role) = self.role() {
+            let wish = &self.wishes.parameters;
+            iser::finish(role, &self.said, self.discovery, wish, &mut result)?;
+        }
         Ok(result)
     }
 
@@ -366,7 +426,7 @@ impl Negotiator {
                 }
                 self.set_flag(rule.key, flag);
             }
-            Function::Declaration(..) => {}
+            Function::Declaration(..) | Function::MutualLimit | Function::InitiatorFlag => {}
         }
         Ok(())
     }
@@ -376,6 +436,11 @@ impl Negotiator {
     fn respond(&mut self, rule: &Rule, value: &str) -> Result<Option<String>, NegotiationError> {
         let reject = Ok(Some("Reject".to_owned()));
         match rule.function {
+            // RFC 7145 section 6.1: RDMA has a check of its own.
+            Function::Digest if self.role().is_some() => {
+                let none = value.split(',').any(|one| one == "None");
+                Ok(Some(if none { "None" } else { "Reject" }.to_owned()))
+            }
             Function::Digest => {
                 let wish = match rule.key {
                     Key::HeaderDigest => self.wishes.header_digest,
@@ -415,6 +480,23 @@ impl Negotiator {
                 self.result.peer_max_recv_data_segment_bytes = theirs;
                 Ok(None)
             }
+            Function::InitiatorFlag => {
+                let Some(theirs) = boolean(value) else { return reject };
+                match rule.key {
+                    Key::IserHelloRequired => self.result.iser.hello_required = theirs,
+                    _ => self.result.iser.solicited_tags_only = Some(theirs),
+                }
+                Ok(None)
+            }
+            Function::MutualLimit => {
+                let Some(theirs) = iser::limit(value) else { return reject };
+                match rule.key {
+                    Key::MaxAhsLength => self.result.iser.peer_max_ahs_bytes = theirs,
+                    _ => self.result.iser.peer_max_unexpected_pdus = theirs,
+                }
+                let answers = self.role() == Some(Role::Target);
+                Ok(answers.then(|| self.wish_number(rule.key).to_string()))
+            }
         }
     }
 
@@ -424,12 +506,13 @@ impl Negotiator {
                 Key::HeaderDigest => self.wishes.header_digest.offer().to_owned(),
                 _ => self.wishes.data_digest.offer().to_owned(),
             },
-            Function::Or | Function::And => {
+            Function::Or | Function::And | Function::InitiatorFlag => {
                 if self.wish_flag(rule.key) { "Yes" } else { "No" }.to_owned()
             }
-            Function::Minimum(..) | Function::Maximum(..) | Function::Declaration(..) => {
-                self.wish_number(rule.key).to_string()
-            }
+            Function::Minimum(..)
+            | Function::Maximum(..)
+            | Function::Declaration(..)
+            | Function::MutualLimit => self.wish_number(rule.key).to_string(),
         }
     }
 
@@ -444,6 +527,17 @@ impl Negotiator {
             Key::DefaultTime2Retain => wish.default_time2retain_s.into(),
             Key::MaxOutstandingR2T => wish.max_outstanding_r2t.into(),
             Key::ErrorRecoveryLevel => wish.error_recovery_level.into(),
+            Key::InitiatorRecvDataSegmentLength if self.role() == Some(Role::Target) => {
+                wish.peer_max_recv_data_segment_bytes
+            }
+            Key::TargetRecvDataSegmentLength if self.role() == Some(Role::Initiator) => {
+                wish.peer_max_recv_data_segment_bytes
+            }
+            Key::InitiatorRecvDataSegmentLength | Key::TargetRecvDataSegmentLength => {
+                wish.max_recv_data_segment_bytes
+            }
+            Key::MaxOutstandingUnexpectedPdus => wish.iser.max_unexpected_pdus,
+            Key::MaxAhsLength => wish.iser.max_ahs_bytes,
             _ => 0,
         }
     }
@@ -455,6 +549,7 @@ impl Negotiator {
             Key::ImmediateData => wish.immediate_data,
             Key::DataPDUInOrder => wish.data_pdu_in_order,
             Key::DataSequenceInOrder => wish.data_sequence_in_order,
+            Key::RdmaExtensions => true,
             _ => false,
         }
     }
@@ -470,6 +565,8 @@ impl Negotiator {
             Key::DefaultTime2Retain => result.default_time2retain_s = value as u16,
             Key::MaxOutstandingR2T => result.max_outstanding_r2t = value as u16,
             Key::ErrorRecoveryLevel => result.error_recovery_level = value as u8,
+            Key::InitiatorRecvDataSegmentLength => self.said.initiator_recv = Some(value),
+            Key::TargetRecvDataSegmentLength => self.said.target_recv = Some(value),
             _ => {}
         }
     }
@@ -483,6 +580,7 @@ impl Negotiator {
             Key::ImmediateData => result.immediate_data = value,
             Key::DataPDUInOrder => result.data_pdu_in_order = value,
             Key::DataSequenceInOrder => result.data_sequence_in_order = value,
+            Key::RdmaExtensions => self.said.rdma_extensions = Some(value),
             _ => {}
         }
     }

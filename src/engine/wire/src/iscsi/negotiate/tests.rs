@@ -185,3 +185,161 @@ fn rfc7143_13_full_feature_phase_declares_the_segment_length_anew_and_nothing_el
     assert_eq!(negotiator.finish().unwrap().peer_max_recv_data_segment_bytes, 4096);
     assert_eq!(negotiator.receive("MaxBurstLength", "512").unwrap().as_deref(), Some("Reject"));
 }
+
+fn on_rdma(role: Role, wishes: Wishes) -> Wishes {
+    let mut wishes = wishes;
+    wishes.parameters.iser =
+        IserParameters { role: Some(role), max_unexpected_pdus: 16, ..IserParameters::default() };
+    wishes
+}
+
+/// A target whose receives take 8,192 bytes of data.
+fn rdma_target() -> Negotiator {
+    let mut wishes = on_rdma(Role::Target, target());
+    wishes.parameters.max_recv_data_segment_bytes = 8192;
+    Negotiator::new(wishes)
+}
+
+fn answers(negotiator: &mut Negotiator, keys: &[(&str, &str)]) -> Vec<Option<String>> {
+    keys.iter().map(|(key, value)| negotiator.receive(key, value).unwrap()).collect()
+}
+
+#[test]
+fn rfc7145_6_3_two_ends_agree_on_rdma_extensions_first_and_on_both_lengths() {
+    let mut initiator = Negotiator::new(on_rdma(
+        Role::Initiator,
+        Wishes {
+            parameters: Parameters {
+                max_recv_data_segment_bytes: 1024,
+                peer_max_recv_data_segment_bytes: 65_536,
+                ..Parameters::default()
+            },
+            header_digest: DigestWish::Require,
+            data_digest: DigestWish::Require,
+        },
+    ));
+    let mut target = rdma_target();
+    let offers = initiator.offers();
+    assert_eq!(offers[0], ("RDMAExtensions", "Yes".to_owned()));
+    let named = |key: &str| offers.iter().any(|(name, _)| *name == key);
+    assert!(!named("HeaderDigest") && !named("DataDigest"), "section 6.1");
+    assert!(!named("MaxRecvDataSegmentLength"), "section 6.2");
+    assert!(!named("iSERHelloRequired") && !named("MaxAHSLength"));
+    for (key, value) in offers {
+        if let Some(answer) = target.receive(key, &value).unwrap() {
+            assert_eq!(initiator.receive(key, &answer).unwrap(), None, "{key}={answer}");
+        }
+    }
+    let (here, there) = (initiator.finish().unwrap(), target.finish().unwrap());
+    assert!(here.iser.rdma_extensions && there.iser.rdma_extensions);
+    assert_eq!(here.max_recv_data_segment_bytes, 1024);
+    assert_eq!(here.peer_max_recv_data_segment_bytes, 8192);
+    assert_eq!(there.max_recv_data_segment_bytes, 8192);
+    assert_eq!(there.peer_max_recv_data_segment_bytes, 1024);
+    assert!(!here.header_digest && !there.data_digest);
+}
+
+#[test]
+fn rfc7145_6_1_digests_are_none_whatever_is_offered() {
+    let mut target = rdma_target();
+    let offered = [("HeaderDigest", "CRC32C,None"), ("DataDigest", "CRC32C")];
+    let told: Vec<_> = answers(&mut target, &offered).into_iter().flatten().collect();
+    assert_eq!(told, ["None", "Reject"]);
+    let result = target.finish().unwrap();
+    assert!(!result.header_digest && !result.data_digest);
+}
+
+#[test]
+fn rfc7145_6_2_max_recv_data_segment_length_counts_for_nothing_beside_the_own_keys() {
+    let mut target = rdma_target();
+    let keys = [
+        ("MaxRecvDataSegmentLength", "262144"),
+        // The order of open-iscsi.
+        ("InitiatorRecvDataSegmentLength", "4096"),
+        ("TargetRecvDataSegmentLength", "262144"),
+        ("RDMAExtensions", "Yes"),
+    ];
+    let told: Vec<_> = answers(&mut target, &keys).into_iter().flatten().collect();
+    assert_eq!(told, ["4096", "8192", "Yes"]);
+    let result = target.finish().unwrap();
+    assert_eq!(result.peer_max_recv_data_segment_bytes, 4096);
+    target.enter_full_feature();
+    assert_eq!(target.receive("MaxRecvDataSegmentLength", "65536").unwrap(), None);
+    assert_eq!(target.finish().unwrap().peer_max_recv_data_segment_bytes, 4096);
+    let again = target.receive("RDMAExtensions", "Yes").unwrap();
+    assert_eq!(again.as_deref(), Some("Reject"), "leading only");
+}
+
+#[test]
+fn rfc7145_6_3_no_on_an_rdma_connection_ends_the_login() {
+    let mut target = rdma_target();
+    assert_eq!(target.receive("RDMAExtensions", "No").unwrap().as_deref(), Some("No"));
+    assert_eq!(target.finish(), Err(NegotiationError::RdmaExtensions));
+    let mut initiator = Negotiator::new(on_rdma(Role::Initiator, Wishes::default()));
+    initiator.offers();
+    initiator.receive("RDMAExtensions", "No").unwrap();
+    assert_eq!(initiator.finish(), Err(NegotiationError::RdmaExtensions));
+}
+
+#[test]
+fn pitfall_06_peers_without_the_keys_get_no_more_than_their_buffers_are_known_to_take() {
+    let declared = ("MaxRecvDataSegmentLength", "262144");
+    let mut normal = rdma_target();
+    answers(&mut normal, &[declared]);
+    assert_eq!(normal.finish().unwrap().peer_max_recv_data_segment_bytes, 128, "libiscsi 1.19");
+    let mut discovery = rdma_target();
+    discovery.set_discovery();
+    answers(&mut discovery, &[declared]);
+    assert_eq!(discovery.finish().unwrap().peer_max_recv_data_segment_bytes, 8192, "open-iscsi");
+    let mut initiator = Negotiator::new(on_rdma(Role::Initiator, Wishes::default()));
+    initiator.offers();
+    answers(&mut initiator, &[declared]);
+    assert_eq!(initiator.finish().unwrap().peer_max_recv_data_segment_bytes, 8192);
+}
+
+#[test]
+fn rfc7145_6_7_and_6_8_limits_are_answered_by_limits_and_never_told_unasked() {
+    let mut target = rdma_target();
+    let keys = [("MaxOutstandingUnexpectedPDUs", "4"), ("MaxAHSLength", "0")];
+    let told: Vec<_> = answers(&mut target, &keys).into_iter().flatten().collect();
+    assert_eq!(told, ["16", "256"]);
+    let result = target.finish().unwrap();
+    assert_eq!((result.iser.peer_max_unexpected_pdus, result.iser.peer_max_ahs_bytes), (4, 0));
+    let odd = rdma_target().receive("MaxOutstandingUnexpectedPDUs", "1").unwrap();
+    assert_eq!(odd.as_deref(), Some("Reject"));
+}
+
+#[test]
+fn rfc7145_6_9_and_6_10_an_initiator_declares_its_tags_and_whether_it_says_hello() {
+    let mut target = rdma_target();
+    let keys = [("TaggedBufferForSolicitedDataOnly", "Yes"), ("iSERHelloRequired", "No")];
+    assert_eq!(answers(&mut target, &keys), [None, None]);
+    assert_eq!(target.finish().unwrap().iser.solicited_tags_only, Some(true));
+    let mut target = rdma_target();
+    answers(&mut target, &[("iSERHelloRequired", "Yes")]);
+    assert_eq!(target.finish(), Err(NegotiationError::HelloRequired));
+}
+
+#[test]
+fn rfc7145_6_unknown_keys_are_not_understood_on_rdma_either() {
+    assert_eq!(
+        rdma_target().receive("X-com.example.fast", "Yes").unwrap().as_deref(),
+        Some("NotUnderstood")
+    );
+    let mut initiator = Negotiator::new(on_rdma(Role::Initiator, Wishes::default()));
+    initiator.offers();
+    for key in ["RDMAExtensions", "InitiatorRecvDataSegmentLength"] {
+        assert_eq!(initiator.receive(key, "NotUnderstood").unwrap(), None, "an old target");
+    }
+    assert!(initiator.finish().is_ok());
+}
+
+#[test]
+fn rfc7145_6_in_a_discovery_session_an_initiator_names_no_key_of_iser() {
+    let mut initiator = Negotiator::new(on_rdma(Role::Initiator, Wishes::default()));
+    initiator.set_discovery();
+    let offers = initiator.offers();
+    assert!(offers.iter().any(|(key, _)| *key == "MaxRecvDataSegmentLength"));
+    assert!(!offers.iter().any(|(key, _)| key.contains("RDMA") || key.contains("Initiator")));
+    assert!(initiator.finish().is_ok());
+}
