@@ -12,11 +12,13 @@
 //! ```
 //!
 //! [`run()`] measures one workload on one datastore with threads of this process; [`command::execute`] is the
-//! whole of `plimsoll probe`. docs/probe.md says what a figure means.
+//! whole of `plimsoll probe`, [`compare`] measures several ways to one array in turns. docs/probe.md says what a
+//! figure means.
 
 pub mod client;
 mod collect;
 pub mod command;
+pub mod compare;
 pub mod curve;
 mod error;
 pub mod flags;

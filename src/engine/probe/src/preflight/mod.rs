@@ -3,7 +3,7 @@
 //! target's limits.
 
 mod advice;
-mod interfaces;
+pub(crate) mod interfaces;
 mod mtu;
 mod paths;
 mod targets;

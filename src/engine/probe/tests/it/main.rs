@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "tests")]
 
 mod arrays;
+mod comparing;
 mod fake;
 mod guards;
 mod hosts;
