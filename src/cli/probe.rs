@@ -313,7 +313,8 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         Some(Action::Preflight(args)) => check(&args),
         Some(Action::Clean(args)) => clean(&args),
         Some(Action::Worker) => {
-            host::work(BufReader::new(std::io::stdin()), std::io::stdout())?;
+            let rdma = plimsoll_probe::client::Rdma::default();
+            host::work(BufReader::new(std::io::stdin()), std::io::stdout(), &rdma)?;
             return Ok(Outcome::Done);
         }
     };

@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use crate::{Error, Op, Options, Payload, Sink, Url, iscsi, nfs};
+use crate::{Error, Op, Options, Payload, RdmaCounters, Sink, Transport, Url, iscsi, nfs};
 
-/// What a flow (one TCP connection) is doing.
+/// What a flow (one connection) is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FlowState {
     /// Carries operations.
@@ -23,6 +23,10 @@ pub enum FlowState {
 pub struct FlowCounters {
     /// Path in words: local address, remote address, number of the session on that path.
     pub name: String,
+    /// What it runs over.
+    pub transport: Transport,
+    /// What its RDMA connections did (iSER).
+    pub rdma: Option<RdmaCounters>,
     /// Remote end.
     pub peer: Option<SocketAddr>,
     /// State at the moment.

@@ -1,6 +1,8 @@
 //! How a datastore is opened: flows, policy, authentication, digests, patience.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+
+use plimsoll_fabric::rdma::Fabric;
 
 use crate::{Error, nfs::NfsOptions};
 
@@ -97,7 +99,8 @@ impl fmt::Display for Policy {
 pub struct Options {
     /// Flows to each portal: iSCSI sessions, or NFS nconnect (1-16).
     pub connections: u16,
-    /// Further portals of the same unit, as `host:port` (iSCSI).
+    /// Further portals of the same unit, as `host:port` (iSCSI over TCP) or `iser:host:port` (over RDMA); the
+    /// paths of one unit may differ in that.
     pub portals: Vec<String>,
     /// Spread over the paths (iSCSI).
     pub policy: Policy,
@@ -127,6 +130,10 @@ pub struct Options {
     pub keepalive: Duration,
     /// How long all paths may be gone before operations end as lost (VMware's all-paths-down time is 140 s).
     pub path_timeout: Duration,
+    /// Provider of RDMA for `iser://`.
+    pub rdma: Option<Arc<dyn Fabric>>,
+    /// Why there is none, to be told to who asks for `iser://`.
+    pub rdma_absent: String,
     /// NFS only.
     pub nfs: NfsOptions,
 }
@@ -149,6 +156,8 @@ impl Default for Options {
             op_timeout: Duration::from_secs(30),
             keepalive: Duration::from_secs(5),
             path_timeout: Duration::from_secs(60),
+            rdma: None,
+            rdma_absent: "none was given to the client".to_owned(),
             nfs: NfsOptions::default(),
         }
     }

@@ -1,18 +1,21 @@
-//! Datastore URLs: `iscsi://[user%secret@]host[:3260]/iqn/lun` (the form other iSCSI tools use) and
+//! Datastore URLs: `iscsi://[user%secret@]host[:3260]/iqn/lun` (the form other iSCSI tools use), the same with
+//! `iser://` for iSCSI over RDMA, and
 //! `nfs://host[:port]/export` (with a port: MOUNT and NFS on it; without: the portmapper is asked).
 
 use std::fmt;
 
-use crate::{Chap, Error};
+use crate::{Chap, Error, Transport};
 
 /// A logical unit behind an iSCSI portal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IscsiUrl {
+    /// What carries the session.
+    pub transport: Transport,
     /// User and secret, when given.
     pub chap: Option<Chap>,
     /// Host name or address (IPv6 without brackets).
     pub host: String,
-    /// TCP port.
+    /// Port, of TCP or of the RDMA connection manager.
     pub port: u16,
     /// Target name.
     pub target: String,
@@ -34,29 +37,33 @@ pub struct NfsUrl {
 /// A datastore's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Url {
-    /// iSCSI.
+    /// iSCSI, over TCP or RDMA.
     Iscsi(IscsiUrl),
     /// NFSv3.
     Nfs(NfsUrl),
 }
 
 impl Url {
-    /// Parses either form.
+    /// Parses any of the forms.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let fail = |reason| Error::Url { url: without_secret(text), reason };
         if let Some(rest) = text.strip_prefix("iscsi://") {
-            parse_iscsi(rest).map(Self::Iscsi).map_err(fail)
+            parse_iscsi(Transport::Tcp, rest).map(Self::Iscsi).map_err(fail)
+        } else if let Some(rest) = text.strip_prefix("iser://") {
+            parse_iscsi(Transport::Iser, rest).map(Self::Iscsi).map_err(fail)
         } else if let Some(rest) = text.strip_prefix("nfs://") {
             parse_nfs(rest).map(Self::Nfs).map_err(fail)
         } else {
-            Err(fail("must begin with iscsi:// or nfs://"))
+            Err(fail("must begin with iscsi://, iser:// or nfs://"))
         }
     }
 }
 
-fn parse_iscsi(rest: &str) -> Result<IscsiUrl, &'static str> {
-    const FORM: &str = "must look like iscsi://[user%secret@]host[:port]/target-name/lun";
-    let (authority, path) = rest.split_once('/').ok_or(FORM)?;
+fn parse_iscsi(transport: Transport, rest: &str) -> Result<IscsiUrl, &'static str> {
+    const TCP_FORM: &str = "must look like iscsi://[user%secret@]host[:port]/target-name/lun";
+    const ISER_FORM: &str = "must look like iser://[user%secret@]host[:port]/target-name/lun";
+    let form = if transport == Transport::Tcp { TCP_FORM } else { ISER_FORM };
+    let (authority, path) = rest.split_once('/').ok_or(form)?;
     let (chap, authority) = match authority.rsplit_once('@') {
         None => (None, authority),
         Some((user, host)) => {
@@ -66,7 +73,7 @@ fn parse_iscsi(rest: &str) -> Result<IscsiUrl, &'static str> {
         }
     };
     let (host, port) = host_port(authority)?;
-    let (target, lun) = path.rsplit_once('/').ok_or(FORM)?;
+    let (target, lun) = path.rsplit_once('/').ok_or(form)?;
     if target.is_empty() || target.len() > 223 {
         return Err("a target name has 1 to 223 bytes");
     }
@@ -75,7 +82,8 @@ fn parse_iscsi(rest: &str) -> Result<IscsiUrl, &'static str> {
         .ok()
         .filter(|&l: &u16| l < 16384)
         .ok_or("the lun is a number from 0 to 16383")?;
-    Ok(IscsiUrl { chap, host, port: port.unwrap_or(3260), target: target.to_owned(), lun })
+    let (port, target) = (port.unwrap_or(3260), target.to_owned());
+    Ok(IscsiUrl { transport, chap, host, port, target, lun })
 }
 
 fn parse_nfs(rest: &str) -> Result<NfsUrl, &'static str> {
@@ -136,14 +144,9 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Iscsi(url) => {
-                write!(
-                    f,
-                    "iscsi://{}:{}/{}/{}",
-                    bracketed(&url.host),
-                    url.port,
-                    url.target,
-                    url.lun
-                )
+                let scheme = if url.transport == Transport::Tcp { "iscsi" } else { "iser" };
+                let host = bracketed(&url.host);
+                write!(f, "{scheme}://{host}:{}/{}/{}", url.port, url.target, url.lun)
             }
             Self::Nfs(url) => {
                 write!(f, "nfs://{}", bracketed(&url.host))?;
@@ -173,12 +176,18 @@ mod tests {
         assert_eq!(url.target, "iqn.2026-01.a:b");
         let plain = Url::parse("iscsi://host/iqn.x/0").unwrap();
         assert_eq!(plain.to_string(), "iscsi://host:3260/iqn.x/0");
+        let Url::Iscsi(rdma) = Url::parse("iser://joe%s3cret@host/iqn.x/0").unwrap() else {
+            panic!("not iSCSI")
+        };
+        assert_eq!(rdma.transport, Transport::Iser);
+        assert_eq!(Url::Iscsi(rdma).to_string(), "iser://host:3260/iqn.x/0");
         for bad in [
             "iscsi://host",
             "iscsi://host/iqn",
             "iscsi://host/iqn/x",
             "iscsi://joe@host/iqn/0",
             "iscsi:///i/0",
+            "iser://host/iqn",
             "iscsi://[[::1]/i/0",
             "iscsi://a\u{7}b/i/0",
         ] {

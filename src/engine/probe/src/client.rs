@@ -1,14 +1,33 @@
-//! How datastores are opened, as plain data: it goes to worker processes as well.
+//! How datastores are opened, as plain data: it goes to worker processes as well. Only the provider of RDMA
+//! stays: each process has its own.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use plimsoll_initiator::{
     Chap, Datastore, Digests, Options,
     nfs::{NfsOptions, Stability},
+    rdma::Fabric,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
+
+/// The provider of RDMA for `iser://` in this process, or why there is none.
+#[derive(Debug, Clone)]
+pub struct Rdma(pub std::result::Result<Arc<dyn Fabric>, String>);
+
+impl Default for Rdma {
+    fn default() -> Self {
+        Self(Err("this process was started without it".to_owned()))
+    }
+}
+
+/// All are alike: which adapter there is does not belong to what was asked for.
+impl PartialEq for Rdma {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
 
 /// Options of the client side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,7 +35,7 @@ use crate::{Error, Result};
 pub struct ClientOptions {
     /// Flows to each portal: iSCSI sessions, or NFS connections.
     pub connections: u16,
-    /// Further portals of the same unit (iSCSI).
+    /// Further portals of the same unit (iSCSI): `host:port`, or `iser:host:port` over RDMA.
     pub portals: Vec<String>,
     /// Path policy (iSCSI): `fixed`, `mru`, `rr:N`, `rr:bytes=N`, `lqd`, `latency`.
     pub policy: String,
@@ -42,6 +61,9 @@ pub struct ClientOptions {
     pub uid: u32,
     /// Group of AUTH_SYS (NFS).
     pub gid: u32,
+    /// Set by whoever starts the process.
+    #[serde(skip)]
+    pub rdma: Rdma,
 }
 
 impl Default for ClientOptions {
@@ -61,6 +83,7 @@ impl Default for ClientOptions {
             stable: "unstable".to_owned(),
             uid: 0,
             gid: 0,
+            rdma: Rdma::default(),
         }
     }
 }
@@ -95,6 +118,8 @@ impl ClientOptions {
             initiator_name: self.initiator_name.clone().unwrap_or(defaults.initiator_name),
             op_timeout: seconds(self.op_timeout_seconds),
             path_timeout: seconds(self.path_timeout_seconds),
+            rdma: self.rdma.0.clone().ok(),
+            rdma_absent: self.rdma.0.as_ref().err().cloned().unwrap_or_default(),
             nfs: NfsOptions {
                 file: self.file.clone(),
                 stability,

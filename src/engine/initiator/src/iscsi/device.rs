@@ -21,17 +21,20 @@ use plimsoll_wire::scsi::{
     parse_report_luns,
 };
 
-use super::link::{Link, LinkEnd};
+use super::link::{Link, LinkEnd, Portal};
 use super::session::{Command, Event, Owner, Part, Reply, Upper};
 use super::settings::{Settings, new_isid};
 use super::setup::{Answer, Facts, Setup, is_transient};
 use super::unit::link_error;
-use crate::{Error, IscsiUrl, Options, Outcome, Sense, tcp};
+use crate::{Error, IscsiUrl, Options, Outcome, Sense, Transport, tcp};
 
 /// Times that a command is sent before BUSY or a unit attention is an error.
 const MAX_TRIES: u32 = 20;
 /// Wait between two of them.
 const RETRY_WAIT: Duration = Duration::from_millis(20);
+/// Wait before the one repetition of a login over RDMA that failed; some targets have the memory for a
+/// connection only the second time.
+const LOGIN_RETRY_WAIT: Duration = Duration::from_millis(200);
 /// Token of the commands after the set-up; above all of its own.
 const TOKEN: u32 = 1000;
 /// Most bytes taken of an answer list (LUNs, keys).
@@ -58,15 +61,24 @@ struct Driver {
 
 impl Driver {
     /// Connects and logs in, following redirections.
-    fn start(host: &str, port: u16, settings: &Settings) -> Result<Self, Error> {
+    fn start(
+        transport: Transport,
+        host: &str,
+        port: u16,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
         const MAX_MOVES: usize = 4;
-        let mut address = tcp::resolve(host, port)?[0];
+        let mut portal = Portal { transport, address: tcp::resolve(host, port)?[0] };
+        let mut may_repeat = transport == Transport::Iser;
+        if may_repeat {
+            settings.rdma()?;
+        }
         let mut last = None;
         for _ in 0..=MAX_MOVES {
-            let peer = address.to_string();
+            let peer = portal.to_string();
             let io = |source| Error::Io { what: "epoll", source };
             let poll = Poll::new().map_err(io)?;
-            let link = Link::start(address, settings, new_isid()?, poll.registry(), Token(0))
+            let link = Link::start(portal, settings, new_isid()?, poll.registry(), Token(0))
                 .map_err(|end| link_error(peer.clone(), Some(&end)))?;
             let mut driver = Self {
                 link,
@@ -85,13 +97,16 @@ impl Driver {
                     break end;
                 }
             };
-            let LinkEnd::Login(super::login::LoginFailure::Moved(to)) = &result else {
+            if let LinkEnd::Login(super::login::LoginFailure::Moved(to)) = &result {
+                portal.address = tcp::resolve(&to.host, to.port)?[0];
+            } else if std::mem::take(&mut may_repeat) && !result.is_final() {
+                std::thread::sleep(LOGIN_RETRY_WAIT);
+            } else {
                 return Err(link_error(driver.peer, Some(&result)));
-            };
-            address = tcp::resolve(&to.host, to.port)?[0];
+            }
             last = Some(result);
         }
-        Err(link_error(address.to_string(), last.as_ref()))
+        Err(link_error(portal.to_string(), last.as_ref()))
     }
 
     /// One wait and one receive.
@@ -99,7 +114,7 @@ impl Driver {
         if let Err(end) = self.link.flush() {
             return Ok(Err(end));
         }
-        if !self.link.readable {
+        if !self.link.is_readable() {
             let wait = tcp::until(deadline, Instant::now());
             if wait.is_zero() {
                 return Err(Error::Timeout { peer: self.peer.clone(), what: "a command" });
@@ -110,7 +125,7 @@ impl Driver {
                 self.link.on_readiness(event);
             }
         }
-        if self.link.readable {
+        if self.link.is_readable() {
             return Ok(self.link.receive(&mut self.scratch, &mut Nothing));
         }
         Ok(Ok(()))
@@ -131,8 +146,8 @@ impl Driver {
     }
 
     fn log_out(&mut self) {
-        if let Some((session, send)) = self.link.session() {
-            session.logout(send, Instant::now());
+        if let Some((session, mut out)) = self.link.session() {
+            session.logout(&mut out, Instant::now());
         }
         let deadline = Instant::now() + Duration::from_millis(500);
         while let Ok(events) = self.events(deadline) {
@@ -144,18 +159,24 @@ impl Driver {
 }
 
 /// The targets behind a portal and their addresses (SendTargets=All, RFC 7143 appendix C).
-pub fn discover(host: &str, port: u16, options: &Options) -> Result<Vec<TargetRecord>, Error> {
-    let url = IscsiUrl { chap: None, host: host.to_owned(), port, target: String::new(), lun: 0 };
+pub fn discover(
+    transport: Transport,
+    host: &str,
+    port: u16,
+    options: &Options,
+) -> Result<Vec<TargetRecord>, Error> {
+    let (host, target) = (host.to_owned(), String::new());
+    let url = IscsiUrl { transport, chap: None, host, port, target, lun: 0 };
     let settings = Settings::new(&url, options)?;
-    let mut driver = Driver::start(host, port, &settings)?;
+    let mut driver = Driver::start(transport, &url.host, port, &settings)?;
     let peer = driver.peer.clone();
     let broken = |reason: String| Error::Protocol { peer: peer.clone(), reason };
     let deadline = Instant::now() + driver.timeout;
     let mut request: (&[u8], u32) = (b"SendTargets=All\0", NO_TAG);
     let mut assembler = Assembler::default();
     loop {
-        if let Some((session, send)) = driver.link.session() {
-            session.text(send, request.0, request.1, Instant::now());
+        if let Some((session, mut out)) = driver.link.session() {
+            session.text(&mut out, request.0, request.1, Instant::now());
         }
         for event in driver.events(deadline)? {
             let Event::Text { data, more, is_final, ttt } = event else { continue };
@@ -184,13 +205,13 @@ impl Device {
     /// Logs in and asks for what [`Facts`] holds.
     pub fn connect(url: &IscsiUrl, options: &Options) -> Result<Self, Error> {
         let settings = Settings::new(url, options)?;
-        let mut driver = Driver::start(&url.host, url.port, &settings)?;
+        let mut driver = Driver::start(url.transport, &url.host, url.port, &settings)?;
         let lun = LunField::unit(u32::from(url.lun));
         let deadline = Instant::now() + driver.timeout;
         let mut setup = Setup::new(lun);
         loop {
-            if let Some((session, send)) = driver.link.session() {
-                setup.ask(session, send, Instant::now());
+            if let Some((session, mut out)) = driver.link.session() {
+                setup.ask(session, &mut out, Instant::now());
             }
             for event in driver.events(deadline)? {
                 let Event::Raw { token, response, status, sense, data } = event else { continue };
@@ -241,10 +262,10 @@ impl Device {
         write: Option<Payload>,
         deadline: Instant,
     ) -> Result<(u8, u8, Vec<u8>, Vec<u8>), Error> {
-        if let Some((session, send)) = self.driver.link.session() {
+        if let Some((session, mut out)) = self.driver.link.session() {
             let owner = Owner::Raw(TOKEN);
             let issued = Instant::now();
-            session.command(send, Command { owner, lun: self.lun, cdb, read, write, issued });
+            session.command(&mut out, Command { owner, lun: self.lun, cdb, read, write, issued });
         }
         loop {
             for event in self.driver.events(deadline)? {

@@ -1,21 +1,22 @@
 //! One path of a unit: a link that is made again when it is lost, with the commands that wait for its window.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::{Registry, Token};
-use plimsoll_fabric::{Close, SendQueue};
+use plimsoll_fabric::Close;
 use plimsoll_wire::iscsi::Isid;
 use plimsoll_wire::scsi::LunField;
 
-use super::link::{Link, LinkEnd};
+use super::link::{Link, LinkEnd, Portal};
 use super::login::LoginFailure;
+use super::out::Out;
 use super::session::{Command, Event, Part, Session};
 use super::settings::{Settings, new_isid};
 use super::setup::{Answer, Facts, Setup};
 use crate::tcp::TcpInfo;
+use crate::transport::{RdmaCounters, Transport};
 use crate::{Error, FlowState};
 
 /// The wait before the second attempt to reconnect; doubled for each further one.
@@ -52,8 +53,9 @@ pub(super) struct Flow {
     settings: Arc<Settings>,
     token: Token,
     /// As configured; redirections do not change it.
-    portal: SocketAddr,
-    address: SocketAddr,
+    portal: Portal,
+    /// Where it is really looked for.
+    place: Portal,
     moves: u8,
     isid: Isid,
     /// LUN field of the unit.
@@ -77,7 +79,8 @@ pub(super) struct Flow {
     attempts: u32,
     heard: Instant,
     pace: Pace,
-    info_before: u64,
+    retransmits_before: u64,
+    rdma_before: RdmaCounters,
     pub ups: u64,
     pub last_end: Option<LinkEnd>,
     wants_refresh: bool,
@@ -87,7 +90,7 @@ pub(super) struct Flow {
 impl Flow {
     pub fn new(
         settings: Arc<Settings>,
-        portal: SocketAddr,
+        portal: Portal,
         lun: LunField,
         token: usize,
         now: Instant,
@@ -96,7 +99,7 @@ impl Flow {
             settings,
             token: Token(token),
             portal,
-            address: portal,
+            place: portal,
             moves: 0,
             isid: new_isid()?,
             lun,
@@ -113,7 +116,8 @@ impl Flow {
             attempts: 0,
             heard: now,
             pace: Pace { since: now, receives: 0, answers: 0, one_by_one: false },
-            info_before: 0,
+            retransmits_before: 0,
+            rdma_before: RdmaCounters::default(),
             ups: 0,
             last_end: None,
             wants_refresh: false,
@@ -121,7 +125,7 @@ impl Flow {
         })
     }
 
-    pub fn portal(&self) -> SocketAddr {
+    pub fn portal(&self) -> Portal {
         self.portal
     }
 
@@ -130,24 +134,33 @@ impl Flow {
             (Some(facts), true) if facts.access.rank().is_none() => FlowState::Standby,
             (_, true) => FlowState::Up,
             _ if self.closing => FlowState::Down,
-            _ if self.last_end.as_ref().is_some_and(is_final) => FlowState::Down,
+            _ if self.last_end.as_ref().is_some_and(LinkEnd::is_final) => FlowState::Down,
             _ => FlowState::Connecting,
         }
     }
 
     /// Why it is not worth waiting for the flow.
     pub fn refusal(&self) -> Option<&LinkEnd> {
-        self.last_end.as_ref().filter(|end| !self.up && is_final(end))
+        self.last_end.as_ref().filter(|end| !self.up && end.is_final())
     }
 
-    pub fn info(&self) -> TcpInfo {
-        let mut info = self.link.as_ref().map(Link::info).unwrap_or_default();
-        info.retransmits += self.info_before;
+    pub fn tcp_info(&self) -> TcpInfo {
+        let mut info = self.link.as_ref().map(Link::tcp_info).unwrap_or_default();
+        info.retransmits += self.retransmits_before;
         info
     }
 
+    pub fn rdma_counters(&self) -> Option<RdmaCounters> {
+        if self.portal.transport != Transport::Iser {
+            return None;
+        }
+        let mut counters = self.link.as_ref().and_then(Link::rdma_counters).unwrap_or_default();
+        counters.add(&self.rdma_before);
+        Some(counters)
+    }
+
     #[inline]
-    pub fn session(&mut self) -> Option<(&mut Session, &mut SendQueue)> {
+    pub fn session(&mut self) -> Option<(&mut Session, Out<'_>)> {
         self.link.as_mut().and_then(Link::session)
     }
 
@@ -174,7 +187,7 @@ impl Flow {
             self.deadline = Some(now + self.settings.connect_timeout);
             self.heard = now;
             self.link =
-                Some(Link::start(self.address, &self.settings, self.isid, registry, self.token)?);
+                Some(Link::start(self.place, &self.settings, self.isid, registry, self.token)?);
         }
         Ok(())
     }
@@ -184,18 +197,19 @@ impl Flow {
         self.pace.receives = 0;
         self.pace.answers = 0;
         let Some(link) = &mut self.link else { return Ok(()) };
-        if std::mem::take(&mut link.heard) {
+        if link.was_heard() {
             self.heard = now;
         }
         if !self.up {
             return Ok(());
         }
-        let Settings { keepalive, op_timeout, depth, .. } = *self.settings;
-        let Some((session, send)) = link.session() else { return Ok(()) };
+        let Settings { keepalive, op_timeout, .. } = *self.settings;
+        let depth = self.settings.depth(self.portal.transport);
+        let Some((session, mut out)) = link.session() else { return Ok(()) };
         session.grow_depth(depth);
         if let (Some(limit), Some(abort_limit)) =
             (now.checked_sub(op_timeout), now.checked_sub(keepalive))
-            && session.abort_older(send, limit, abort_limit, now)
+            && session.abort_older(&mut out, limit, abort_limit, now)
         {
             return Err(LinkEnd::Close(Close::Idle));
         }
@@ -204,7 +218,7 @@ impl Flow {
             return Err(LinkEnd::Close(Close::Idle));
         }
         if silence >= keepalive {
-            session.ping(send, now);
+            session.ping(&mut out, now);
         }
         if self.wants_refresh
             && self.setup.is_none()
@@ -220,7 +234,7 @@ impl Flow {
     pub fn on_events(&mut self, now: Instant) -> Result<News, LinkEnd> {
         let mut news = News::default();
         let Some(link) = &mut self.link else { return Ok(news) };
-        let Some((session, send)) = link.session() else { return Ok(news) };
+        let Some((session, mut out)) = link.session() else { return Ok(news) };
         if !self.up && self.setup.is_none() && !self.closing {
             self.setup = Some(Setup::new(self.lun));
         }
@@ -240,7 +254,7 @@ impl Flow {
                         news.facts = true;
                     }
                 }
-                Event::LogoutRequested => session.logout(send, now),
+                Event::LogoutRequested => session.logout(&mut out, now),
                 Event::LoggedOut => news.logged_out = true,
                 Event::Dropped { time2wait } => {
                     let wait = Duration::from_secs(u64::from(time2wait)).min(MAX_TIME2WAIT);
@@ -295,13 +309,13 @@ impl Flow {
     #[inline]
     pub fn give(&mut self, part: Part, command: impl FnOnce(Part) -> Command) {
         if self.queue.is_empty()
-            && let Some((session, send)) = self.link.as_mut().and_then(Link::session)
+            && let Some((session, mut out)) = self.link.as_mut().and_then(Link::session)
             && session.has_room()
+            && session.command(&mut out, command(part))
         {
-            session.command(send, command(part));
-        } else {
-            self.queue.push_back(part);
+            return;
         }
+        self.queue.push_back(part);
     }
 
     /// Moves waiting questions and parts to the wire as far as the window allows.
@@ -310,33 +324,41 @@ impl Flow {
         if self.queue.is_empty() && self.setup.is_none() {
             return;
         }
-        let Some((session, send)) = self.link.as_mut().and_then(Link::session) else { return };
+        let Some((session, mut out)) = self.link.as_mut().and_then(Link::session) else { return };
         if let Some(setup) = &mut self.setup {
-            setup.ask(session, send, Instant::now());
+            setup.ask(session, &mut out, Instant::now());
         }
-        while session.has_room() {
-            let Some(part) = self.queue.pop_front() else { break };
-            session.command(send, command(part));
+        while session.has_room()
+            && let Some(&part) = self.queue.front()
+            && session.command(&mut out, command(part))
+        {
+            self.queue.pop_front();
         }
     }
 
     /// The link is gone: gives back all parts (with whether each was being aborted) and plans the next attempt.
     pub fn lose(&mut self, end: LinkEnd, now: Instant) -> Vec<(Part, bool)> {
         let was_up = std::mem::replace(&mut self.up, false);
-        tracing::debug!(portal = %self.portal, %end, was_up, "iSCSI link ended");
+        let transport = self.portal.transport;
+        tracing::debug!(portal = %self.portal, %transport, %end, was_up, "iSCSI link ended");
         self.setup = None;
         self.deadline = None;
         self.wants_refresh = false;
         let mut parts = Vec::new();
         if let Some(link) = self.link.take() {
-            self.info_before += link.info().retransmits;
+            self.retransmits_before += link.tcp_info().retransmits;
+            if let Some(counters) = link.rdma_counters() {
+                self.rdma_before.add(&RdmaCounters { registered_bytes: 0, ..counters });
+            }
             if let Some(session) = link.into_session() {
                 parts.extend(session.into_parts());
             }
         }
         parts.extend(self.queue.drain(..).map(|part| (part, false)));
-        self.address = self.portal;
+        self.place = self.portal;
         let mut wait = match self.attempts {
+            // RDMA targets may need a moment: some have the memory for a connection only the second time.
+            0 if transport == Transport::Iser => FIRST_BACK_OFF,
             0 => Duration::ZERO,
             n => (FIRST_BACK_OFF * 2_u32.pow(n.min(10) - 1)).min(MAX_BACK_OFF),
         };
@@ -347,9 +369,9 @@ impl Flow {
                 crate::tcp::resolve(&to.host, to.port).ok().and_then(|all| all.first().copied())
         {
             self.moves += 1;
-            self.address = address;
+            self.place.address = address;
             wait = Duration::ZERO;
-        } else if is_final(&end) {
+        } else if end.is_final() {
             wait = MAX_BACK_OFF;
         }
         let earliest = now + wait;
@@ -366,19 +388,10 @@ impl Flow {
         self.closing = true;
         self.up = false;
         self.retry_at = None;
-        if let Some((session, send)) = self.session() {
-            session.logout(send, now);
+        if let Some((session, mut out)) = self.session() {
+            session.logout(&mut out, now);
         } else {
             self.link = None;
         }
-    }
-}
-
-/// Whether another attempt would most likely end the same way.
-fn is_final(end: &LinkEnd) -> bool {
-    match end {
-        LinkEnd::Login(LoginFailure::Refused { may_retry, .. }) => !may_retry,
-        LinkEnd::Login(LoginFailure::Authentication(_) | LoginFailure::Protocol(_)) => true,
-        _ => false,
     }
 }

@@ -3,16 +3,21 @@
 //! Security stage first (CHAP, or the statement that there is none), then operational parameters. The number of
 //! exchanges is bounded, so a target that never agrees cannot keep a login alive.
 
-use plimsoll_fabric::{Close, Frame, SendQueue};
+use plimsoll_fabric::{Close, Frame};
 use plimsoll_wire::iscsi::chap::{ChapError, Credentials, Prover};
 use plimsoll_wire::iscsi::discovery::TargetAddress;
-use plimsoll_wire::iscsi::negotiate::{DigestWish, Negotiator, Parameters, Wishes};
+use plimsoll_wire::iscsi::negotiate::{
+    DigestWish, IserParameters, Negotiator, Parameters, Role, Wishes,
+};
 use plimsoll_wire::iscsi::pdu::{LoginRequest, LoginResponse, LoginStatus, Opcode, Stage};
 use plimsoll_wire::iscsi::text::{self, Assembler};
-use plimsoll_wire::iscsi::{BHS_LEN, Digests, Isid, Pdu, frame, frame_length};
+use plimsoll_wire::iscsi::{BHS_LEN, Digests, Isid, Pdu, frame_length};
 
+use super::iser;
+use super::out::Out;
 use super::session::{Agreed, MAX_RECV_DATA, Session};
 use super::settings::{self, Settings};
+use crate::Transport;
 
 /// Request/response pairs of one login before it is given up; a mutual CHAP login needs five.
 const MAX_EXCHANGES: u32 = 24;
@@ -69,23 +74,21 @@ fn protocol(error: impl ToString) -> LoginFailure {
 }
 
 impl Login {
-    pub fn new(settings: &Settings, isid: Isid) -> Self {
+    pub fn new(settings: &Settings, isid: Isid, transport: Transport) -> Self {
         let wish = |wanted| if wanted { DigestWish::Require } else { DigestWish::Never };
-        let parameters = Parameters {
-            max_recv_data_segment_bytes: MAX_RECV_DATA as u32,
-            initial_r2t: false,
-            immediate_data: true,
-            max_burst_bytes: 1 << 20,
-            first_burst_bytes: 256 << 10,
-            default_time2wait_s: 0,
-            default_time2retain_s: 0,
-            max_outstanding_r2t: 8,
-            ..Parameters::default()
+        let parameters = match transport {
+            Transport::Tcp => tcp_wishes(),
+            Transport::Iser => iser_wishes(settings.is_discovery()),
+        };
+        // RDMA has a check of its own; digests are for TCP (RFC 7145 section 6.1).
+        let digests = match transport {
+            Transport::Tcp => settings.digests,
+            Transport::Iser => crate::Digests::default(),
         };
         let mut negotiator = Negotiator::new(Wishes {
             parameters,
-            header_digest: wish(settings.digests.header),
-            data_digest: wish(settings.digests.data),
+            header_digest: wish(digests.header),
+            data_digest: wish(digests.data),
         });
         let mut names = vec![("InitiatorName", settings.initiator_name.clone())];
         if settings.is_discovery() {
@@ -112,12 +115,12 @@ impl Login {
             isid,
             exp_stat_sn: None,
             exchanges: 0,
-            depth: settings.depth,
+            depth: settings.depth(transport),
         }
     }
 
     /// Puts the first request on the queue.
-    pub fn start(&mut self, send: &mut SendQueue) {
+    pub fn start(&mut self, out: &mut Out<'_>) {
         let mut keys = std::mem::take(&mut self.names);
         let method = match (&self.chap, self.needs_chap) {
             (None, _) => "None",
@@ -126,12 +129,12 @@ impl Login {
         };
         keys.push(("AuthMethod", method.to_owned()));
         let next = self.chap.is_none().then_some(Stage::Operational);
-        self.request(send, next, &keys);
+        self.request(out, next, &keys);
     }
 
     fn request<K: AsRef<str>>(
         &mut self,
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
         next: Option<Stage>,
         keys: &[(K, String)],
     ) {
@@ -156,7 +159,10 @@ impl Login {
             cmd_sn: FIRST_CMD_SN,
             exp_stat_sn: self.exp_stat_sn.unwrap_or(0),
         };
-        send.append(|out| frame::append(out, &header.build(), &[], &data, Digests::default()));
+        if next == Some(Stage::FullFeature) {
+            out.expect_full_feature();
+        }
+        out.put_small(&header.build(), &data, Digests::default());
     }
 
     pub fn frame(head: &[u8]) -> Result<Frame, Close> {
@@ -167,8 +173,7 @@ impl Login {
         }
     }
 
-    pub fn on_frame(&mut self, frame: &[u8], send: &mut SendQueue) -> Result<Step, LoginFailure> {
-        let pdu = Pdu::split(frame, Digests::default()).map_err(protocol)?;
+    pub fn on_pdu(&mut self, pdu: &Pdu<'_>, out: &mut Out<'_>) -> Result<Step, LoginFailure> {
         if Opcode::of(pdu.bhs) != Some(Opcode::LoginResponse) {
             return Err(protocol(format!(
                 "opcode {:#04x} came where a login response was due",
@@ -191,7 +196,7 @@ impl Login {
             return Err(protocol(format!("no end after {MAX_EXCHANGES} exchanges")));
         }
         let Some(text) = self.assembler.push(pdu.data, header.more).map_err(protocol)? else {
-            self.request(send, None, &NO_KEYS);
+            self.request(out, None, &NO_KEYS);
             return Ok(Step::More);
         };
         let keys: Vec<(&str, &str)> =
@@ -203,8 +208,8 @@ impl Login {
             return Err(protocol("the target goes to a stage that was not asked for"));
         }
         match self.stage {
-            Stage::Security => self.security(header.transit, &keys, send).map(|()| Step::More),
-            _ => self.operational(&header, &keys, send),
+            Stage::Security => self.security(header.transit, &keys, out).map(|()| Step::More),
+            _ => self.operational(&header, &keys, out),
         }
     }
 
@@ -212,13 +217,13 @@ impl Login {
         &mut self,
         transit: bool,
         keys: &[(&str, &str)],
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
     ) -> Result<(), LoginFailure> {
         let method = keys.iter().find(|(key, _)| *key == "AuthMethod").map(|(_, value)| *value);
         match (method, &self.chap) {
             (Some("CHAP"), Some(_)) if !self.chap_begun => {
                 self.chap_begun = true;
-                self.request(send, None, &[Prover::offer()]);
+                self.request(out, None, &[Prover::offer()]);
                 return Ok(());
             }
             (Some("None"), _) if !self.needs_chap && !self.chap_begun => self.chap = None,
@@ -230,12 +235,12 @@ impl Login {
             (None, _) => {}
         }
         if self.chap_begun {
-            return self.chap(transit, keys, send);
+            return self.chap(transit, keys, out);
         }
         if self.needs_chap {
             return Err(LoginFailure::Authentication("the target does not use CHAP".to_owned()));
         }
-        self.leave_security(transit, send);
+        self.leave_security(transit, out);
         Ok(())
     }
 
@@ -243,12 +248,12 @@ impl Login {
         &mut self,
         transit: bool,
         keys: &[(&str, &str)],
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
     ) -> Result<(), LoginFailure> {
         let failed = |error: ChapError| LoginFailure::Authentication(error.to_string());
         let Some(prover) = &mut self.chap else { return Ok(()) };
         if prover.is_done() {
-            self.leave_security(transit, send);
+            self.leave_security(transit, out);
             return Ok(());
         }
         let mut no_random = None;
@@ -260,21 +265,21 @@ impl Login {
         }
         let answer = answer.map_err(failed)?;
         if answer.is_empty() {
-            self.leave_security(transit, send);
+            self.leave_security(transit, out);
         } else {
-            self.request(send, Some(Stage::Operational), &answer);
+            self.request(out, Some(Stage::Operational), &answer);
         }
         Ok(())
     }
 
     /// To the operational stage, now or with the next response.
-    fn leave_security(&mut self, transit: bool, send: &mut SendQueue) {
+    fn leave_security(&mut self, transit: bool, out: &mut Out<'_>) {
         if transit {
             self.stage = Stage::Operational;
             let offers = self.negotiator.offers();
-            self.request(send, Some(Stage::FullFeature), &offers);
+            self.request(out, Some(Stage::FullFeature), &offers);
         } else {
-            self.request(send, Some(Stage::Operational), &NO_KEYS);
+            self.request(out, Some(Stage::Operational), &NO_KEYS);
         }
     }
 
@@ -282,7 +287,7 @@ impl Login {
         &mut self,
         header: &LoginResponse,
         keys: &[(&str, &str)],
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
     ) -> Result<Step, LoginFailure> {
         let mut answers = Vec::new();
         for &(key, value) in keys {
@@ -294,7 +299,7 @@ impl Login {
             }
         }
         if !header.transit || !answers.is_empty() {
-            self.request(send, Some(Stage::FullFeature), &answers);
+            self.request(out, Some(Stage::FullFeature), &answers);
             return Ok(Step::More);
         }
         if header.tsih == 0 && !self.is_discovery {
@@ -311,10 +316,44 @@ impl Login {
             first_burst: parameters.first_burst_bytes,
             initial_r2t: parameters.initial_r2t,
             immediate_data: parameters.immediate_data,
+            unexpected: match (parameters.iser.role, parameters.iser.peer_max_unexpected_pdus) {
+                (None, _) => u32::MAX,
+                (Some(_), 0) => iser::UNEXPECTED_SENT_MAX,
+                (Some(_), most) => most.min(iser::UNEXPECTED_SENT_MAX),
+            },
         };
         tracing::debug!(?agreed, "iSCSI session is in full feature phase");
         let session = Session::new(agreed, FIRST_CMD_SN, header.sequence, self.depth);
         Ok(Step::Done(Box::new(session)))
+    }
+}
+
+fn tcp_wishes() -> Parameters {
+    Parameters {
+        max_recv_data_segment_bytes: MAX_RECV_DATA as u32,
+        initial_r2t: false,
+        immediate_data: true,
+        max_burst_bytes: 1 << 20,
+        first_burst_bytes: 256 << 10,
+        default_time2wait_s: 0,
+        default_time2retain_s: 0,
+        max_outstanding_r2t: 8,
+        ..Parameters::default()
+    }
+}
+
+/// Over RDMA the target fetches and places, so nothing but small writes goes unasked: some targets refuse
+/// unsolicited data that is not aligned.
+fn iser_wishes(is_discovery: bool) -> Parameters {
+    let sent = iser::SEND_DATA_MAX as u32;
+    Parameters {
+        max_recv_data_segment_bytes: iser::receive_data_max(is_discovery) as u32,
+        peer_max_recv_data_segment_bytes: sent,
+        initial_r2t: true,
+        first_burst_bytes: sent,
+        max_outstanding_r2t: 1,
+        iser: IserParameters { role: Some(Role::Initiator), ..IserParameters::default() },
+        ..tcp_wishes()
     }
 }
 

@@ -1,4 +1,5 @@
-//! iSCSI initiator: sessions, the unit that several of them lead to, and helpers that look at a unit.
+//! iSCSI initiator: sessions over TCP or RDMA, the unit that several of them lead to, and helpers that look at
+//! a unit.
 //!
 //! ```text
 //! Unit (Datastore) ── Selector (policy) ──▶ Flow ──▶ Link ──▶ Login, then Session
@@ -9,8 +10,10 @@ mod alua;
 mod core;
 mod device;
 mod flow;
+mod iser;
 mod link;
 mod login;
+mod out;
 mod policy;
 mod session;
 mod settings;

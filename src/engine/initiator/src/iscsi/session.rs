@@ -4,6 +4,7 @@
 //! StatSN in order, DataSN and buffer offset in order, R2T in order and inside the task, tags by generation.
 //! Whatever breaks them ends the connection (error recovery level 0), and the tasks are reissued by the owner.
 
+mod iser;
 mod receive;
 
 use std::time::Instant;
@@ -16,6 +17,8 @@ use plimsoll_wire::iscsi::pdu::{
 use plimsoll_wire::iscsi::{BHS_LEN, Bhs, Digests, NO_TAG, digest, serial};
 use plimsoll_wire::scsi::LunField;
 
+use super::iser::Held;
+use super::out::Out;
 use super::tasks::Tasks;
 
 /// What this end declares as MaxRecvDataSegmentLength: a Data-In of any common I/O size is one PDU.
@@ -31,6 +34,8 @@ pub(super) struct Agreed {
     pub first_burst: u32,
     pub initial_r2t: bool,
     pub immediate_data: bool,
+    /// Immediate requests without an answer that the target takes at a time.
+    pub unexpected: u32,
 }
 
 /// A piece of an operation that is one SCSI command.
@@ -73,6 +78,8 @@ struct Task {
     next_sn: u32,
     is_read: bool,
     data: Option<Payload>,
+    /// Memory that the target may reach (iSER).
+    held: Option<Held>,
     collected: Vec<u8>,
     issued: Instant,
     aborting: bool,
@@ -150,6 +157,8 @@ pub(super) struct Session {
     due_bytes: u64,
     pings: u32,
     ping_outstanding: bool,
+    /// Immediate requests without an answer.
+    unexpected: u32,
     events: Vec<Event>,
 }
 
@@ -172,8 +181,13 @@ impl Session {
             due_bytes: 0,
             pings: 0,
             ping_outstanding: false,
+            unexpected: 0,
             events: Vec::new(),
         }
+    }
+
+    pub fn digests(&self) -> Digests {
+        self.agreed.digests
     }
 
     /// Whether the command window and the local depth let another command go.
@@ -248,16 +262,18 @@ impl Session {
         }
     }
 
-    fn put_small(&self, send: &mut SendQueue, bhs: &Bhs, data: &[u8]) {
-        send.append(|out| {
-            plimsoll_wire::iscsi::frame::append(out, bhs, &[], data, self.agreed.digests);
-        });
+    /// Sends a SCSI command with what data may go unasked (section 4.2.5.2). The caller has looked at
+    /// [`Self::has_room`]; false when it has to wait all the same, for a tag or for memory.
+    #[inline]
+    pub fn command(&mut self, out: &mut Out<'_>, command: Command) -> bool {
+        match out {
+            Out::Tcp(send) => self.command_tcp(send, command),
+            Out::Iser(mover) => self.command_iser(mover, command),
+        }
     }
 
-    /// Sends a SCSI command with what data may go unasked (section 4.2.5.2). The caller has looked at
-    /// [`Self::has_room`]; false when the tag space is used up.
     #[inline]
-    pub fn command(&mut self, send: &mut SendQueue, command: Command) -> bool {
+    fn command_tcp(&mut self, send: &mut SendQueue, command: Command) -> bool {
         let Command { owner, lun, cdb, read, write, issued } = command;
         let write_len = write.as_ref().map_or(0, |data| data.len() as u32);
         let is_read = write.is_none();
@@ -270,6 +286,7 @@ impl Session {
             next_sn: 0,
             is_read,
             data: write,
+            held: None,
             collected: Vec::new(),
             issued,
             aborting: false,
@@ -353,6 +370,21 @@ impl Session {
         }
     }
 
+    /// Whether the target takes another immediate request (RFC 7145 section 8.1; without limit over TCP).
+    fn may_send_immediate(&self) -> bool {
+        self.unexpected < self.agreed.unexpected
+    }
+
+    /// A tag for an immediate request; none when as many are without an answer as the target takes.
+    fn immediate(&mut self, owner: Owner, issued: Instant) -> Option<u32> {
+        if !self.may_send_immediate() {
+            return None;
+        }
+        let itt = self.control(owner, issued)?;
+        self.unexpected += 1;
+        Some(itt)
+    }
+
     fn control(&mut self, owner: Owner, issued: Instant) -> Option<u32> {
         let task = Task {
             owner,
@@ -363,6 +395,7 @@ impl Session {
             next_sn: 0,
             is_read: false,
             data: None,
+            held: None,
             collected: Vec::new(),
             issued,
             aborting: false,
@@ -371,11 +404,11 @@ impl Session {
     }
 
     /// Asks for a sign of life (section 11.18); one at a time.
-    pub fn ping(&mut self, send: &mut SendQueue, now: Instant) {
+    pub fn ping(&mut self, out: &mut Out<'_>, now: Instant) {
         if self.ping_outstanding {
             return;
         }
-        let Some(itt) = self.control(Owner::Ping, now) else { return };
+        let Some(itt) = self.immediate(Owner::Ping, now) else { return };
         self.ping_outstanding = true;
         let header = NopOut {
             immediate: true,
@@ -386,22 +419,26 @@ impl Session {
             cmd_sn: self.cmd_sn,
             exp_stat_sn: self.exp_stat_sn,
         };
-        self.put(send, &header.build());
+        out.put(&header.build(), self.agreed.digests);
     }
 
     /// Sends ABORT TASK for every part issued before `limit` that is not being aborted yet. True when one of
     /// the aborts was itself sent before `abort_limit`: the target does not react any more.
     pub fn abort_older(
         &mut self,
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
         limit: Instant,
         abort_limit: Instant,
         now: Instant,
     ) -> bool {
         let mut late = Vec::new();
+        let may_send = self.agreed.unexpected.saturating_sub(self.unexpected) as usize;
         for (itt, task) in self.tasks.iter_mut() {
             match task.owner {
-                Owner::Part(_) if !task.aborting && task.issued < limit => {
+                // What the target does not take now has its turn when one of these is answered.
+                Owner::Part(_)
+                    if !task.aborting && task.issued < limit && late.len() < may_send =>
+                {
                     task.aborting = true;
                     late.push((itt, task.lun, task.cmd_sn));
                 }
@@ -410,7 +447,7 @@ impl Session {
             }
         }
         for (referenced_itt, lun, ref_cmd_sn) in late {
-            let Some(itt) = self.control(Owner::Abort(referenced_itt), now) else { return true };
+            let Some(itt) = self.immediate(Owner::Abort(referenced_itt), now) else { return true };
             let header = TaskRequest {
                 immediate: true,
                 function: TaskFunction::AbortTask,
@@ -422,13 +459,13 @@ impl Session {
                 ref_cmd_sn,
                 exp_data_sn: 0,
             };
-            self.put(send, &header.build());
+            out.put(&header.build(), self.agreed.digests);
         }
         false
     }
 
     /// Sends a text request; `ttt` continues an exchange.
-    pub fn text(&mut self, send: &mut SendQueue, text: &[u8], ttt: u32, now: Instant) -> bool {
+    pub fn text(&mut self, out: &mut Out<'_>, text: &[u8], ttt: u32, now: Instant) -> bool {
         if !self.has_window() {
             return false;
         }
@@ -445,13 +482,13 @@ impl Session {
             exp_stat_sn: self.exp_stat_sn,
         };
         self.cmd_sn = self.cmd_sn.wrapping_add(1);
-        self.put_small(send, &header.build(), text);
+        out.put_small(&header.build(), text, self.agreed.digests);
         true
     }
 
     /// Asks the target to close the session.
-    pub fn logout(&mut self, send: &mut SendQueue, now: Instant) {
-        let Some(itt) = self.control(Owner::Logout, now) else { return };
+    pub fn logout(&mut self, out: &mut Out<'_>, now: Instant) {
+        let Some(itt) = self.immediate(Owner::Logout, now) else { return };
         let header = LogoutRequest {
             immediate: true,
             reason: LogoutReason::CloseSession,
@@ -460,6 +497,6 @@ impl Session {
             cmd_sn: self.cmd_sn,
             exp_stat_sn: self.exp_stat_sn,
         };
-        self.put(send, &header.build());
+        out.put(&header.build(), self.agreed.digests);
     }
 }

@@ -1,12 +1,13 @@
 //! What all sessions to one target share, and the ISIDs that tell them apart.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plimsoll_fabric::rdma::Fabric;
 use plimsoll_wire::iscsi::Isid;
 
-use crate::{Chap, Digests, Error, IscsiUrl, Options};
+use super::iser;
+use crate::{Chap, Digests, Error, IscsiUrl, Options, Transport};
 
 /// How sessions to one target are made.
 #[derive(Debug, Clone)]
@@ -17,7 +18,9 @@ pub(super) struct Settings {
     pub chap: Option<Chap>,
     pub mutual_chap: Option<Chap>,
     pub digests: Digests,
-    pub depth: u16,
+    depth: u16,
+    /// Provider of RDMA, or why there is none.
+    rdma: Result<Arc<dyn Fabric>, String>,
     pub connect_timeout: Duration,
     pub keepalive: Duration,
     pub op_timeout: Duration,
@@ -47,9 +50,26 @@ impl Settings {
             mutual_chap: options.mutual_chap.clone(),
             digests: options.digests,
             depth: options.flow_depth,
+            rdma: options.rdma.clone().ok_or_else(|| options.rdma_absent.clone()),
             connect_timeout: options.connect_timeout,
             keepalive: options.keepalive,
             op_timeout: options.op_timeout,
+        })
+    }
+
+    /// Commands under way on one flow at most.
+    pub fn depth(&self, transport: Transport) -> u16 {
+        match transport {
+            Transport::Tcp => self.depth,
+            Transport::Iser => self.depth.min(iser::DEPTH_MAX),
+        }
+    }
+
+    /// The provider of RDMA, for those who need it.
+    pub fn rdma(&self) -> Result<&Arc<dyn Fabric>, Error> {
+        self.rdma.as_ref().map_err(|reason| Error::Option {
+            option: "rdma",
+            reason: format!("iser:// needs RDMA: {reason}"),
         })
     }
 

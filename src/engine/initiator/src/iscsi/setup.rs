@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use plimsoll_fabric::SendQueue;
 use plimsoll_wire::scsi::block_vpd::BlockLimits;
 use plimsoll_wire::scsi::capacity::{Capacity, parse_capacity_10};
 use plimsoll_wire::scsi::designator::{Association, Designator, kind};
@@ -16,6 +15,7 @@ use plimsoll_wire::scsi::port_groups::{PortGroup, parse_port_groups};
 use plimsoll_wire::scsi::{Command as Scsi, LunField, Sense, SenseKey, Status};
 
 use super::alua::AccessState;
+use super::out::Out;
 use super::session::{Command, Owner, Session};
 
 /// Times that one question is asked before the unit is given up.
@@ -136,24 +136,25 @@ impl Setup {
     }
 
     /// Asks what the window allows.
-    pub fn ask(&mut self, session: &mut Session, send: &mut SendQueue, now: Instant) {
+    pub fn ask(&mut self, session: &mut Session, out: &mut Out<'_>, now: Instant) {
         while session.has_window()
-            && let Some(question) = self.waiting.pop_front()
+            && let Some(&question) = self.waiting.front()
         {
             let (command, read) = question.command();
+            let command = Command {
+                owner: Owner::Raw(question as u32),
+                lun: self.lun,
+                cdb: command.cdb(),
+                read,
+                write: None,
+                issued: now,
+            };
+            if !session.command(out, command) {
+                break;
+            }
+            self.waiting.pop_front();
             self.tries[question as usize] += 1;
             self.pending += 1;
-            session.command(
-                send,
-                Command {
-                    owner: Owner::Raw(question as u32),
-                    lun: self.lun,
-                    cdb: command.cdb(),
-                    read,
-                    write: None,
-                    issued: now,
-                },
-            );
         }
     }
 

@@ -19,7 +19,7 @@ use plimsoll_wire::scsi::LunField;
 
 use super::core::Core;
 use super::flow::Flow;
-use super::link::LinkEnd;
+use super::link::{LinkEnd, Portal};
 use super::login::LoginFailure;
 use super::policy::Selector;
 use super::session::Part;
@@ -28,13 +28,15 @@ use super::setup::Facts;
 use crate::spin::Spin;
 use crate::{
     Completion, Datastore, Error, FlowCounters, FlowState, IscsiUrl, LostReason, Op, OpKind,
-    Options, Payload, Sink, tcp,
+    Options, Payload, Sink, Transport, tcp,
 };
 
 /// The longest time between two looks at late tasks, silent connections and lost paths.
 const TICK: Duration = Duration::from_millis(250);
 /// The longest single transfer, whatever the unit allows.
 const MAX_PART: u32 = 4 << 20;
+/// The same with a path over iSER: some targets cannot move more in one command, and memory for it is registered.
+const MAX_PART_ISER: u32 = 512 << 10;
 /// How long a logout is waited for.
 const LOGOUT_WAIT: Duration = Duration::from_millis(500);
 
@@ -60,6 +62,8 @@ pub(super) struct Unit {
     facts: Facts,
     is_identified: bool,
     capacity_bytes: u64,
+    /// Most bytes of one command, whatever the unit allows.
+    max_part: u32,
     /// The clock of the operations submitted since the last poll.
     submit_clock: Option<Instant>,
     tick_at: Instant,
@@ -86,17 +90,24 @@ impl Unit {
                 reason: "1 to 1024 sessions per portal".to_owned(),
             });
         }
-        let mut portals = vec![tcp::resolve(&url.host, url.port)?];
+        let mut portals = vec![(url.transport, tcp::resolve(&url.host, url.port)?)];
         for portal in &options.portals {
-            portals.push(tcp::resolve_authority(portal, plimsoll_wire::iscsi::PORT)?);
+            let (transport, authority) = Transport::of_portal(portal);
+            let port = plimsoll_wire::iscsi::PORT;
+            portals.push((transport, tcp::resolve_authority(authority, port)?));
+        }
+        let uses_rdma = portals.iter().any(|(transport, _)| *transport == Transport::Iser);
+        if uses_rdma {
+            settings.rdma()?;
         }
         let now = Instant::now();
         let field = LunField::unit(u32::from(url.lun));
         let mut flows = Vec::new();
-        for portal in portals {
-            let Some(&address) = portal.first() else { continue };
+        for (transport, addresses) in portals {
+            let Some(&address) = addresses.first() else { continue };
+            let portal = Portal { transport, address };
             for _ in 0..options.connections {
-                flows.push(Flow::new(Arc::clone(&settings), address, field, flows.len(), now)?);
+                flows.push(Flow::new(Arc::clone(&settings), portal, field, flows.len(), now)?);
             }
         }
         let io = |what| move |source| Error::Io { what, source };
@@ -121,6 +132,7 @@ impl Unit {
             facts: Facts::default(),
             is_identified: false,
             capacity_bytes: 0,
+            max_part: if uses_rdma { MAX_PART_ISER } else { MAX_PART },
             submit_clock: None,
             tick_at: now,
             tick: TICK.min(shortest / 4).max(Duration::from_millis(5)),
@@ -241,7 +253,7 @@ impl Unit {
             }
             if self.capacity_bytes == 0 {
                 self.core.block_bytes = facts.block_bytes;
-                self.core.max_part = max_part(&facts);
+                self.core.max_part = max_part(&facts, self.max_part);
             }
             self.capacity_bytes = blocks.saturating_mul(u64::from(facts.block_bytes));
             self.facts = facts;
@@ -308,10 +320,10 @@ impl Unit {
 }
 
 /// Most bytes of one command.
-fn max_part(facts: &Facts) -> u32 {
+fn max_part(facts: &Facts, most: u32) -> u32 {
     let limit = match facts.max_transfer_blocks {
-        0 => MAX_PART,
-        blocks => blocks.saturating_mul(facts.block_bytes).min(MAX_PART),
+        0 => most,
+        blocks => blocks.saturating_mul(facts.block_bytes).min(most),
     };
     limit.max(facts.block_bytes)
 }
@@ -391,12 +403,15 @@ impl Datastore for Unit {
             let link = flow.link.as_ref();
             let local = link.and_then(super::link::Link::local);
             let portal = flow.portal();
+            let over = if portal.transport == Transport::Iser { "iser " } else { "" };
             counters.name = match local {
-                Some(local) => format!("{local} -> {portal} #{index}"),
-                None => format!("-> {portal} #{index}"),
+                Some(local) => format!("{over}{local} -> {portal} #{index}"),
+                None => format!("{over}-> {portal} #{index}"),
             };
-            let info = flow.info();
-            counters.peer = Some(link.map_or(portal, |link| link.peer));
+            counters.transport = portal.transport;
+            counters.rdma = flow.rdma_counters();
+            let info = flow.tcp_info();
+            counters.peer = Some(link.map_or(portal.address, super::link::Link::peer));
             counters.state = flow.state();
             counters.in_flight = self.core.selector.in_flight(index);
             counters.path_switches = self.core.selector.switches(index);

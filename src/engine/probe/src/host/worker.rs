@@ -9,12 +9,17 @@ use std::{
 use super::{Order, Word, netns};
 use crate::{
     Error, Result,
+    client::{ClientOptions, Rdma},
     measure::{Event, Link, Seat},
     run::{Host, Local, Target},
 };
 
 /// Serves one run over `input` and `output`; this is `plimsoll probe worker`.
-pub fn work(mut input: impl BufRead + Send, mut output: impl Write + Send) -> Result<()> {
+pub fn work(
+    mut input: impl BufRead + Send,
+    mut output: impl Write + Send,
+    rdma: &Rdma,
+) -> Result<()> {
     let Order::Prepare { netns, places, seats, budget_bytes } = read(&mut input)? else {
         return Err(Error::Run("a worker process must be told what to do first".to_owned()));
     };
@@ -32,6 +37,7 @@ pub fn work(mut input: impl BufRead + Send, mut output: impl Write + Send) -> Re
         let (url, client) = places
             .get(seat.target)
             .ok_or_else(|| Error::Run(format!("there is no target {}", seat.target)))?;
+        let client = ClientOptions { rdma: rdma.clone(), ..client.clone() };
         client.open(url, &Target::new(url).shown, seat.workload.depth)
     };
     let local = Local::new(&open);

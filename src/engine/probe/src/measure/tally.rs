@@ -201,6 +201,9 @@ pub struct Flow {
     pub mib_per_s: f64,
     /// I/Os under way at the end.
     pub in_flight: u32,
+    /// What it runs over: `tcp` or `iser`.
+    #[serde(default)]
+    pub transport: String,
     /// TCP segments sent again.
     pub retransmits: u64,
     /// Smoothed round trip of TCP, microseconds.
@@ -260,6 +263,7 @@ impl Flow {
             iops,
             mib_per_s,
             in_flight: after.in_flight,
+            transport: after.transport.to_string(),
             retransmits: less(after.retransmits, before.retransmits),
             rtt_us: after.rtt_us,
             path_switches: less(after.path_switches, before.path_switches),

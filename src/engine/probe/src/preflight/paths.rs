@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use plimsoll_initiator::Transport;
 use serde::Serialize;
 
 use super::{
@@ -22,6 +23,8 @@ const ROUNDS: usize = 5;
 /// A path.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
+    /// What it runs over: `tcp` or `iser`.
+    pub transport: String,
     /// Remote end.
     pub remote: SocketAddr,
     /// Local address it leaves from.
@@ -34,7 +37,7 @@ pub struct Path {
     pub reached: bool,
     /// Why not.
     pub error: Option<String>,
-    /// Time of a connection's first round trip, median.
+    /// Time of a TCP connection's first round trip, median.
     pub connect_us: f64,
     /// TCP's own round trip time.
     pub tcp_rtt_us: u32,
@@ -49,16 +52,17 @@ pub struct Path {
 }
 
 impl Path {
-    /// Looks at the path to `remote`; `url` leads over it alone.
+    /// Looks at the way to `remote` and connects. A connection over RDMA is left to the login.
     pub(super) fn look(
+        transport: Transport,
         remote: SocketAddr,
-        url: &str,
         interfaces: &[Interface],
         options: &Options,
     ) -> Self {
         let local = interfaces::source_of(remote);
         let interface = interfaces.iter().find(|interface| Some(interface.address) == local);
         let mut path = Self {
+            transport: transport.to_string(),
             remote,
             local,
             interface: interface.map(|interface| interface.name.clone()),
@@ -72,14 +76,27 @@ impl Path {
             mib_per_s: 0.0,
             access: None,
         };
-        path.connect();
+        match transport {
+            Transport::Tcp => path.connect(),
+            Transport::Iser => path.reached = true,
+        }
         if path.reached {
             path.mtu = Some(mtu::measure(remote.ip(), options.payload_bytes));
-            if options.seconds > 0.0 {
-                path.mib_per_s = throughput(url, &options.client, options.seconds);
-            }
         }
         path
+    }
+
+    /// Reads for a while over a path that was reached; `url` leads over it alone.
+    pub(super) fn measure(&mut self, url: &str, options: &Options) {
+        if self.reached && options.seconds > 0.0 {
+            self.mib_per_s = throughput(url, &options.client, options.seconds);
+        }
+    }
+
+    /// It turned out that there is no connection to be had.
+    pub(super) fn fail(&mut self, error: &dyn std::fmt::Display) {
+        self.reached = false;
+        self.error = Some(error.to_string());
     }
 
     fn connect(&mut self) {
@@ -118,7 +135,11 @@ impl Path {
             line += &format!("not reached: {}", self.error.as_deref().unwrap_or("no answer"));
             return line;
         }
-        line += &format!("round trip {:.0} µs, MSS {}", self.connect_us, self.tcp_mss_bytes);
+        line += &if self.tcp_mss_bytes > 0 {
+            format!("round trip {:.0} µs, MSS {}", self.connect_us, self.tcp_mss_bytes)
+        } else {
+            format!("over {}", self.transport)
+        };
         if let Some(mtu) = &self.mtu {
             line += &match mtu.method {
                 mtu::Method::None => ", MTU not provable (no echo, no errors come back)".to_owned(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use plimsoll_initiator::{
-    Completion, IscsiUrl, NfsUrl, Op, OpKind, Sink, Url,
+    Completion, IscsiUrl, NfsUrl, Op, OpKind, Sink, Transport, Url,
     iscsi::{Device, discover},
     nfs::Export,
 };
@@ -104,19 +104,26 @@ fn block(
     options: &Options,
 ) -> TargetReport {
     let mut report = empty(target);
-    let mut portals = addresses(&url.host, url.port);
+    let over = |transport| move |address| (transport, address);
+    let mut portals: Vec<(Transport, SocketAddr)> =
+        addresses(&url.host, url.port).into_iter().map(over(url.transport)).collect();
     for portal in &options.client.portals {
-        let port = if portal.contains(':') { portal.clone() } else { format!("{portal}:3260") };
-        portals.extend(port.to_socket_addrs().into_iter().flatten());
+        let (transport, portal) = Transport::of_portal(portal);
+        let port = if portal.contains(':') { portal.to_owned() } else { format!("{portal}:3260") };
+        portals.extend(port.to_socket_addrs().into_iter().flatten().map(over(transport)));
     }
     let client = options.client.options(u32::from(WINDOW_PROBE)).unwrap_or_default();
-    if let Ok(records) = discover(&url.host, url.port, &client) {
+    // Discovery commonly runs over TCP, on the same portals.
+    let records = discover(url.transport, &url.host, url.port, &client)
+        .or_else(|_| discover(Transport::Tcp, &url.host, url.port, &client));
+    if let Ok(records) = records {
         let own = records.into_iter().filter(|record| record.name == url.target);
         for address in own.flat_map(|record| record.addresses) {
-            portals.extend(addresses(&address.host, address.port));
+            let found = addresses(&address.host, address.port).into_iter();
+            portals.extend(found.map(over(url.transport)));
         }
     }
-    portals.sort();
+    portals.sort_by_key(|&(transport, address)| (transport != url.transport, address));
     portals.dedup();
     if portals.is_empty() {
         report.findings.push(Finding::new(
@@ -126,19 +133,22 @@ fn block(
             advice::reach(&url.host),
         ));
     }
-    for portal in portals {
-        let own = IscsiUrl { host: portal.ip().to_string(), port: portal.port(), ..url.clone() };
+    for (transport, portal) in portals {
+        let (host, port) = (portal.ip().to_string(), portal.port());
+        let own = IscsiUrl { transport, host, port, ..url.clone() };
         let alone = with_secret(&own);
-        let mut path = Path::look(portal, &alone, interfaces, options);
+        let mut path = Path::look(transport, portal, interfaces, options);
         if path.reached {
             match Device::connect(&own, &client) {
                 Ok(mut device) => {
                     describe_unit(&mut device, &mut report, &mut path);
                     device.close();
+                    path.measure(&alone, options);
                     if report.limits.queue_depth_seen == 0 {
                         report.limits.queue_depth_seen = window(&alone, options);
                     }
                 }
+                Err(error) if transport == Transport::Iser => path.fail(&error),
                 Err(error) => report.findings.push(Finding::new(
                     Severity::Fails,
                     "login",
@@ -158,9 +168,7 @@ fn with_secret(url: &IscsiUrl) -> String {
     let shown = Url::Iscsi(url.clone()).to_string();
     match &url.chap {
         None => shown,
-        Some(chap) => {
-            shown.replacen("iscsi://", &format!("iscsi://{}%{}@", chap.user, chap.secret), 1)
-        }
+        Some(chap) => shown.replacen("://", &format!("://{}%{}@", chap.user, chap.secret), 1),
     }
 }
 
@@ -253,7 +261,8 @@ fn export(
     }
     for address in found {
         let alone = NfsUrl { host: address.ip().to_string(), ..url.clone() };
-        let path = Path::look(address, &Url::Nfs(alone.clone()).to_string(), interfaces, options);
+        let mut path = Path::look(Transport::Tcp, address, interfaces, options);
+        path.measure(&Url::Nfs(alone.clone()).to_string(), options);
         let is_first = path.reached && report.limits.capacity_bytes == 0;
         report.paths.push(path);
         if is_first && let Err(error) = describe_export(&alone, options, &mut report) {
@@ -312,11 +321,13 @@ fn conclude_paths(report: &mut TargetReport) {
             continue;
         }
         if mtu.proven_payload_bytes == 0 {
-            let text = format!(
-                "{}: neither echo nor UDP errors come back, so its MTU is not proven; TCP agreed on segments \
-                 of {} bytes",
-                path.remote, path.tcp_mss_bytes
+            let mut text = format!(
+                "{}: neither echo nor UDP errors come back, so its MTU is not proven",
+                path.remote
             );
+            if path.tcp_mss_bytes > 0 {
+                text += &format!("; TCP agreed on segments of {} bytes", path.tcp_mss_bytes);
+            }
             report.findings.push(Finding::new(
                 Severity::Warns,
                 "mtu_unknown",
@@ -444,6 +455,7 @@ mod tests {
 
     fn path(remote: &str, local: &str, payload: u16, rate: f64) -> Path {
         Path {
+            transport: "tcp".to_owned(),
             remote: remote.parse().unwrap(),
             local: Some(local.parse().unwrap()),
             interface: Some("vmk1".to_owned()),

@@ -2,6 +2,7 @@
 
 use plimsoll_probe::{
     Workload,
+    client::Rdma,
     command::{Request, execute},
     host::{self, Program},
 };
@@ -14,7 +15,8 @@ const CHILD: &str = "PLIMSOLL_PROBE_TEST_WORKER";
 #[test]
 fn worker_process() {
     if std::env::var_os(CHILD).is_some() {
-        host::work(std::io::BufReader::new(std::io::stdin()), std::io::stdout()).unwrap();
+        let input = std::io::BufReader::new(std::io::stdin());
+        host::work(input, std::io::stdout(), &Rdma::default()).unwrap();
     }
 }
 

@@ -1,13 +1,13 @@
 //! PDUs from the target (RFC 7143 sections 11.4 to 11.20): data, statuses, R2T, and everything else.
 
-use plimsoll_fabric::{Close, Frame, SendQueue};
+use plimsoll_fabric::{Close, Frame};
 use plimsoll_wire::iscsi::pdu::{
     self, Async, AsyncEvent, DataIn, LogoutResponse, NopIn, NopOut, Opcode, R2t, Reject, Residual,
     ScsiResponse, Sequence, TaskResponse, TaskResult, TextResponse,
 };
 use plimsoll_wire::iscsi::{BHS_LEN, NO_TAG, Pdu, frame_length, serial};
 
-use super::{Event, MAX_RECV_DATA, Owner, Reply, Session, Upper, due};
+use super::{Event, MAX_RECV_DATA, Out, Owner, Reply, Session, Upper, due};
 
 /// Pings of the target answered before a flush; more is a flood.
 const MAX_PINGS: u32 = 1024;
@@ -27,13 +27,12 @@ impl Session {
     }
 
     #[inline]
-    pub fn on_frame<U: Upper>(
+    pub fn on_pdu<U: Upper>(
         &mut self,
-        frame: &[u8],
-        send: &mut SendQueue,
+        pdu: &Pdu<'_>,
+        out: &mut Out<'_>,
         upper: &mut U,
     ) -> Result<(), Close> {
-        let pdu = Pdu::split(frame, self.agreed.digests).map_err(|e| broken(e.to_string()))?;
         if !pdu.data_is_sound {
             // Recovery within a connection is not negotiated, so the connection goes (section 7.8).
             return Err(broken("data digest does not match"));
@@ -41,10 +40,10 @@ impl Session {
         let sequence = Sequence::parse(pdu.bhs);
         self.window(sequence);
         match Opcode::of(pdu.bhs) {
-            Some(Opcode::DataIn) => self.on_data_in(&pdu, upper),
-            Some(Opcode::ScsiResponse) => self.on_response(&pdu, upper),
-            Some(Opcode::R2t) => self.on_r2t(&R2t::parse(pdu.bhs), send),
-            _ => self.on_control(&pdu, send, upper),
+            Some(Opcode::DataIn) => self.on_data_in(pdu, upper),
+            Some(Opcode::ScsiResponse) => self.on_response(pdu, out, upper),
+            Some(Opcode::R2t) => self.on_r2t(&R2t::parse(pdu.bhs), out),
+            _ => self.on_control(pdu, out, upper),
         }
     }
 
@@ -96,9 +95,17 @@ impl Session {
         self.end(header.itt, 0, status, &[], header.residual, upper)
     }
 
-    fn on_response<U: Upper>(&mut self, pdu: &Pdu<'_>, upper: &mut U) -> Result<(), Close> {
+    fn on_response<U: Upper>(
+        &mut self,
+        pdu: &Pdu<'_>,
+        out: &mut Out<'_>,
+        upper: &mut U,
+    ) -> Result<(), Close> {
         let header = ScsiResponse::parse(pdu.bhs);
         self.status(header.sequence.stat_sn)?;
+        if let Out::Iser(mover) = out {
+            self.take_placed(mover, &header, upper)?;
+        }
         let sense = pdu::sense_of(pdu.data);
         self.end(header.itt, header.response, header.status, sense, header.residual, upper)
     }
@@ -136,7 +143,8 @@ impl Session {
     }
 
     /// Sends what the target is ready for; it may only ask for the next bytes of a write.
-    fn on_r2t(&mut self, header: &R2t, send: &mut SendQueue) -> Result<(), Close> {
+    fn on_r2t(&mut self, header: &R2t, out: &mut Out<'_>) -> Result<(), Close> {
+        let Out::Tcp(send) = out else { return Err(broken("R2T where data is fetched by RDMA")) };
         let Some(task) = self.tasks.get_mut(header.itt) else {
             return Err(broken(format!("R2T for unknown task {:#010x}", header.itt)));
         };
@@ -167,13 +175,13 @@ impl Session {
     fn on_control<U: Upper>(
         &mut self,
         pdu: &Pdu<'_>,
-        send: &mut SendQueue,
+        out: &mut Out<'_>,
         upper: &mut U,
     ) -> Result<(), Close> {
         match Opcode::of(pdu.bhs) {
-            Some(Opcode::NopIn) => self.on_nop(&NopIn::parse(pdu.bhs), send),
+            Some(Opcode::NopIn) => self.on_nop(&NopIn::parse(pdu.bhs), out),
             Some(Opcode::TaskResponse) => {
-                self.on_task_response(&TaskResponse::parse(pdu.bhs), upper)
+                self.on_task_response(&TaskResponse::parse(pdu.bhs), out, upper)
             }
             Some(Opcode::TextResponse) => {
                 let header = TextResponse::parse(pdu.bhs);
@@ -218,19 +226,24 @@ impl Session {
     /// Ends a control task and holds its kind to what was answered.
     fn answer(&mut self, itt: u32, is_kind: impl Fn(Owner) -> bool) -> Result<Owner, Close> {
         match self.tasks.remove(itt) {
-            Some(task) if is_kind(task.owner) => Ok(task.owner),
+            Some(task) if is_kind(task.owner) => {
+                if !matches!(task.owner, Owner::Text) {
+                    self.unexpected = self.unexpected.saturating_sub(1);
+                }
+                Ok(task.owner)
+            }
             _ => Err(broken(format!("answer to unknown task {itt:#010x}"))),
         }
     }
 
-    fn on_nop(&mut self, header: &NopIn, send: &mut SendQueue) -> Result<(), Close> {
+    fn on_nop(&mut self, header: &NopIn, out: &mut Out<'_>) -> Result<(), Close> {
         if header.itt != NO_TAG {
             self.status(header.sequence.stat_sn)?;
             self.answer(header.itt, |owner| matches!(owner, Owner::Ping))?;
             self.ping_outstanding = false;
         }
         if header.ttt != NO_TAG {
-            if send.is_empty() {
+            if out.is_empty() {
                 self.pings = 0;
             }
             self.pings += 1;
@@ -246,7 +259,7 @@ impl Session {
                 cmd_sn: self.cmd_sn,
                 exp_stat_sn: self.exp_stat_sn,
             };
-            self.put(send, &reply.build());
+            out.put(&reply.build(), self.agreed.digests);
         }
         Ok(())
     }
@@ -254,6 +267,7 @@ impl Session {
     fn on_task_response<U: Upper>(
         &mut self,
         header: &TaskResponse,
+        out: &mut Out<'_>,
         upper: &mut U,
     ) -> Result<(), Close> {
         self.status(header.sequence.stat_sn)?;
@@ -267,6 +281,9 @@ impl Session {
                 {
                     let read = if task.is_read { task.len } else { 0 };
                     self.due_bytes = self.due_bytes.saturating_sub(due(read));
+                    if let (Some(held), Out::Iser(mover)) = (task.held, out) {
+                        mover.release(held);
+                    }
                     upper.aborted(part);
                 }
                 Ok(())

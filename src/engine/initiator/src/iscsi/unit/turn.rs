@@ -106,7 +106,7 @@ impl Unit {
             let Some(flow) = self.flows.get_mut(index) else { continue };
             let Some(link) = &mut flow.link else { continue };
             link.on_readiness(event);
-            if link.readable && !std::mem::replace(&mut flow.is_ready, true) {
+            if link.is_readable() && !std::mem::replace(&mut flow.is_ready, true) {
                 self.ready.push(index);
             }
         }
@@ -233,7 +233,7 @@ impl Unit {
         self.set_low_water(index);
         let flow = &mut self.flows[index];
         let Some(link) = &flow.link else { return completed };
-        if link.readable && !std::mem::replace(&mut flow.is_ready, true) {
+        if link.is_readable() && !std::mem::replace(&mut flow.is_ready, true) {
             self.ready.push(index);
         }
         if link.has_unsent() {

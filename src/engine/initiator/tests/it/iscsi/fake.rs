@@ -459,7 +459,10 @@ impl Connection {
     fn command(&mut self, command: &ScsiCommand, immediate: Vec<u8>) -> Done {
         let cdb = &command.cdb;
         if !matches!(cdb[0], 0x88 | 0x8a | 0x91) {
-            let data = self.inquire(cdb);
+            let naa = self.shared.naa.lock().unwrap().clone();
+            let state = self.state.load(Ordering::SeqCst) as u8;
+            let size = self.shared.blocks.lock().unwrap().len();
+            let data = inquire(cdb, &naa, self.group as u8, state, size, self.shared.max_transfer);
             return self.answer(command, data.as_deref(), Act::Serve);
         }
         let number = self.shared.commands.fetch_add(1, Ordering::SeqCst);
@@ -717,52 +720,52 @@ impl Connection {
         let header = self.response(command, status, segment.len());
         self.send(&header, segment)
     }
+}
 
-    /// INQUIRY and its pages, READ CAPACITY(16), REPORT TARGET PORT GROUPS, TEST UNIT READY.
-    fn inquire(&self, cdb: &[u8; 16]) -> Option<Vec<u8>> {
-        let page = |code: u8, body: &[u8]| {
-            let mut data = vec![0, code, 0, body.len() as u8];
-            data.extend_from_slice(body);
+/// INQUIRY and its pages, READ CAPACITY(16), REPORT TARGET PORT GROUPS, TEST UNIT READY.
+pub fn inquire(
+    cdb: &[u8; 16],
+    naa: &[u8],
+    group: u8,
+    state: u8,
+    size: usize,
+    max_transfer: u32,
+) -> Option<Vec<u8>> {
+    let page = |code: u8, body: &[u8]| {
+        let mut data = vec![0, code, 0, body.len() as u8];
+        data.extend_from_slice(body);
+        Some(data)
+    };
+    match (cdb[0], cdb[1]) {
+        (0x00, _) => Some(Vec::new()),
+        (0x12, 0) => {
+            let mut data = vec![0, 0, 6, 2, 31, 0x10, 0, 2];
+            data.extend_from_slice(b"TEST    FAKE            0001");
             Some(data)
-        };
-        match (cdb[0], cdb[1]) {
-            (0x00, _) => Some(Vec::new()),
-            (0x12, 0) => {
-                let mut data = vec![0, 0, 6, 2, 31, 0x10, 0, 2];
-                data.extend_from_slice(b"TEST    FAKE            0001");
-                Some(data)
+        }
+        (0x12, _) => match cdb[2] {
+            0x80 => page(0x80, b"FAKE0001"),
+            0x83 => {
+                let mut body = vec![0x01, 0x03, 0, naa.len() as u8];
+                body.extend_from_slice(naa);
+                body.extend_from_slice(&[0x51, 0x95, 0, 4, 0, 0, 0, group]);
+                page(0x83, &body)
             }
-            (0x12, _) => match cdb[2] {
-                0x80 => page(0x80, b"FAKE0001"),
-                0x83 => {
-                    let naa = self.shared.naa.lock().unwrap();
-                    let mut body = vec![0x01, 0x03, 0, naa.len() as u8];
-                    body.extend_from_slice(&naa);
-                    body.extend_from_slice(&[0x51, 0x95, 0, 4, 0, 0, 0, self.group as u8]);
-                    page(0x83, &body)
-                }
-                0xb0 => {
-                    let mut body = [0; 60];
-                    let blocks = self.shared.max_transfer / BLOCK as u32;
-                    body[4..8].copy_from_slice(&blocks.to_be_bytes());
-                    page(0xb0, &body)
-                }
-                _ => None,
-            },
-            (0x9e, 0x10) => {
-                let mut data = vec![0; 32];
-                let last = (self.shared.blocks.lock().unwrap().len() / BLOCK - 1) as u64;
-                data[..8].copy_from_slice(&last.to_be_bytes());
-                data[8..12].copy_from_slice(&(BLOCK as u32).to_be_bytes());
-                Some(data)
-            }
-            (0xa3, 0x0a) => {
-                let state = self.state.load(Ordering::SeqCst) as u8;
-                let group = self.group as u8;
-                Some(vec![0, 0, 0, 12, state, 0x0f, 0, group, 0, 0, 0, 1, 0, 0, 0, group])
+            0xb0 => {
+                let mut body = [0; 60];
+                body[4..8].copy_from_slice(&(max_transfer / BLOCK as u32).to_be_bytes());
+                page(0xb0, &body)
             }
             _ => None,
+        },
+        (0x9e, 0x10) => {
+            let mut data = vec![0; 32];
+            data[..8].copy_from_slice(&((size / BLOCK - 1) as u64).to_be_bytes());
+            data[8..12].copy_from_slice(&(BLOCK as u32).to_be_bytes());
+            Some(data)
         }
+        (0xa3, 0x0a) => Some(vec![0, 0, 0, 12, state, 0x0f, 0, group, 0, 0, 0, 1, 0, 0, 0, group]),
+        _ => None,
     }
 }
 

@@ -214,7 +214,9 @@ fn rfc7143_12_1_3_chap_one_way_and_mutual() {
 #[test]
 fn rfc7143_appendix_c_discovery_finds_both_targets() {
     let Some(tgt) = Tgt::start("tgt-discovery") else { return };
-    let mut found = iscsi::discover("127.0.0.1", tgt.port, &options()).unwrap();
+    let mut found =
+        iscsi::discover(plimsoll_initiator::Transport::Tcp, "127.0.0.1", tgt.port, &options())
+            .unwrap();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     assert_eq!(found.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), [CHAP, PLAIN]);
     assert_eq!(found[0].addresses[0].port, tgt.port);

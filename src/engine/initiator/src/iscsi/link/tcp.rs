@@ -1,6 +1,4 @@
-//! One connection: connect, login, session, over one non-blocking socket.
-//!
-//! A link only goes forward and ends with the first error; the flow above makes a new one.
+//! A link over one non-blocking TCP socket.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,46 +7,17 @@ use mio::event::Event as Readiness;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use plimsoll_fabric::{Close, Frame, Frames, Received, SendQueue, Stream};
-use plimsoll_wire::iscsi::Isid;
+use plimsoll_wire::iscsi::{Digests, Isid, Pdu};
 
-use super::login::{Login, LoginFailure, Step};
-use super::session::{Session, Upper};
-use super::settings::Settings;
+use super::{LinkEnd, Wire};
+use crate::iscsi::login::Login;
+use crate::iscsi::out::Out;
+use crate::iscsi::session::{Session, Upper};
+use crate::iscsi::settings::Settings;
 use crate::tcp::{self, TcpInfo};
+use crate::transport::Transport;
 
-/// Why a link ended.
-#[derive(Debug)]
-pub(super) enum LinkEnd {
-    Connect(io::Error),
-    Login(LoginFailure),
-    Close(Close),
-}
-
-impl std::fmt::Display for LinkEnd {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Connect(error) => write!(f, "no connection: {error}"),
-            Self::Login(LoginFailure::Moved(to)) => write!(f, "the target moved to {to}"),
-            Self::Login(LoginFailure::Refused { reason, .. }) => {
-                write!(f, "login refused: {reason}")
-            }
-            Self::Login(LoginFailure::Authentication(reason)) => {
-                write!(f, "authentication failed: {reason}")
-            }
-            Self::Login(LoginFailure::Protocol(reason)) => write!(f, "login failed: {reason}"),
-            Self::Close(close) => close.fmt(f),
-        }
-    }
-}
-
-/// The protocol side of a link: a login until it is done, a session from then on.
-struct Wire {
-    login: Option<Box<Login>>,
-    session: Option<Box<Session>>,
-    failure: Option<LoginFailure>,
-}
-
-pub(super) struct Link {
+pub struct TcpLink {
     stream: Stream,
     wire: Wire,
     pub peer: SocketAddr,
@@ -82,32 +51,21 @@ impl<U: Upper> Frames for Receiver<'_, U> {
     #[inline]
     fn on_frame(&mut self, frame: &[u8], send: &mut SendQueue) -> Result<(), Close> {
         *self.heard = true;
+        let broken = |error: plimsoll_wire::iscsi::FrameError| Close::Protocol(error.to_string());
         match &mut self.wire.session {
-            Some(session) => session.on_frame(frame, send, self.upper),
-            None => self.wire.on_login(frame, send),
-        }
-    }
-}
-
-impl Wire {
-    fn on_login(&mut self, frame: &[u8], send: &mut SendQueue) -> Result<(), Close> {
-        let Some(login) = &mut self.login else { return Err(Close::Finished) };
-        match login.on_frame(frame, send) {
-            Ok(Step::More) => Ok(()),
-            Ok(Step::Done(session)) => {
-                self.login = None;
-                self.session = Some(session);
-                Ok(())
+            Some(session) => {
+                let pdu = Pdu::split(frame, session.digests()).map_err(broken)?;
+                session.on_pdu(&pdu, &mut Out::Tcp(send), self.upper)
             }
-            Err(failure) => {
-                self.failure = Some(failure);
-                Err(Close::Finished)
+            None => {
+                let pdu = Pdu::split(frame, Digests::default()).map_err(broken)?;
+                self.wire.on_login(&pdu, &mut Out::Tcp(send))
             }
         }
     }
 }
 
-impl Link {
+impl TcpLink {
     /// Begins to connect. The socket is registered under `token`.
     pub fn start(
         peer: SocketAddr,
@@ -121,10 +79,9 @@ impl Link {
             .register(&mut socket, token, Interest::READABLE | Interest::WRITABLE)
             .map_err(LinkEnd::Connect)?;
         let stream = Stream::new(socket).map_err(LinkEnd::Connect)?;
-        let login = Some(Box::new(Login::new(settings, isid)));
         Ok(Self {
             stream,
-            wire: Wire { login, session: None, failure: None },
+            wire: Wire::new(settings, isid, Transport::Tcp),
             peer,
             connected: false,
             readable: false,
@@ -134,20 +91,18 @@ impl Link {
         })
     }
 
-    /// Takes a readiness event of the socket.
     pub fn on_readiness(&mut self, readiness: &Readiness) {
         self.readable |= readiness.is_readable() || readiness.is_read_closed();
         self.closing |= readiness.is_read_closed() || readiness.is_error();
         self.readable |= self.closing || !self.connected;
     }
 
-    /// The session, once the login is done.
     #[inline]
-    pub fn session(&mut self) -> Option<(&mut Session, &mut SendQueue)> {
-        self.wire.session.as_mut().map(|session| (&mut **session, &mut self.stream.send))
+    pub fn session(&mut self) -> Option<(&mut Session, Out<'_>)> {
+        let send = &mut self.stream.send;
+        self.wire.session.as_mut().map(|session| (&mut **session, Out::Tcp(send)))
     }
 
-    /// Takes the session out, when the link has ended.
     pub fn into_session(self) -> Option<Session> {
         self.wire.session.map(|session| *session)
     }
@@ -162,7 +117,6 @@ impl Link {
         }
     }
 
-    /// Whether the socket wakes only for many bytes.
     #[inline]
     pub fn coalesces(&self) -> bool {
         self.low_water > 1
@@ -190,7 +144,6 @@ impl Link {
         Ok(())
     }
 
-    /// One receive and all frames that it completes. [`Self::readable`] tells whether to come again.
     #[inline]
     pub fn receive<U: Upper>(&mut self, scratch: &mut [u8], upper: &mut U) -> Result<(), LinkEnd> {
         if !self.connected {
@@ -202,16 +155,9 @@ impl Link {
             // With the peer's end already announced no further event would come for it.
             Ok(Received::Drained) => self.readable = self.closing,
             Ok(Received::More) => self.readable = true,
-            Err(close) => return Err(self.end(close)),
+            Err(close) => return Err(self.wire.end(close)),
         }
         Ok(())
-    }
-
-    fn end(&mut self, close: Close) -> LinkEnd {
-        match self.wire.failure.take() {
-            Some(failure) => LinkEnd::Login(failure),
-            None => LinkEnd::Close(close),
-        }
     }
 
     fn finish_connect(&mut self) -> Result<(), LinkEnd> {
@@ -228,7 +174,7 @@ impl Link {
         // The event that told of the connection may have told of data as well.
         self.readable = true;
         if let Some(login) = &mut self.wire.login {
-            login.start(&mut self.stream.send);
+            login.start(&mut Out::Tcp(&mut self.stream.send));
         }
         self.flush()
     }
