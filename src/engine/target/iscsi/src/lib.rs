@@ -16,6 +16,7 @@
 mod access;
 mod connection;
 mod login;
+mod mover;
 mod registry;
 mod server;
 mod session;
@@ -23,6 +24,7 @@ mod settings;
 mod stats;
 
 pub use access::{Access, AccessError, Chap, Network};
+pub use mover::Transport;
 pub use registry::SessionInfo;
 pub use server::{Portal, Server, ServerError};
 pub use settings::{Settings, TargetSettings};

@@ -12,9 +12,9 @@ use std::time::SystemTime;
 use plimsoll_fabric::Remote;
 use plimsoll_wire::iscsi::Isid;
 
-use crate::SessionStats;
 use crate::connection::Event;
 use crate::stats::Published;
+use crate::{SessionStats, Transport};
 
 /// What names a session (section 4.4.2).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,6 +44,8 @@ pub struct SessionInfo {
     pub group: u16,
     /// Where the initiator's connection comes from.
     pub peer: SocketAddr,
+    /// How it is connected.
+    pub transport: Transport,
     /// When the login was complete.
     pub since: SystemTime,
     /// What it has done.
@@ -53,6 +55,7 @@ pub struct SessionInfo {
 struct Entry {
     name: SessionName,
     peer: SocketAddr,
+    transport: Transport,
     since: SystemTime,
     remote: Remote<Event>,
     stats: Arc<Published>,
@@ -98,7 +101,7 @@ impl Registry {
     pub(crate) fn enter(
         self: &Arc<Self>,
         name: &SessionName,
-        peer: SocketAddr,
+        (peer, transport): (SocketAddr, Transport),
         remote: &Remote<Event>,
         limit: usize,
         limit_per_initiator: usize,
@@ -139,6 +142,7 @@ impl Registry {
             Entry {
                 name: name.clone(),
                 peer,
+                transport,
                 since: SystemTime::now(),
                 remote: remote.clone(),
                 stats: Arc::clone(&stats),
@@ -165,6 +169,7 @@ impl Registry {
                 target: entry.name.target.clone(),
                 group: entry.name.group,
                 peer: entry.peer,
+                transport: entry.transport,
                 since: entry.since,
                 stats: entry.stats.read(),
             })

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use plimsoll_fabric::{Listening, Loops, Remote, Service};
+use plimsoll_fabric::{Listening, Loops, Remote, SendQueue, Service};
 use plimsoll_storage::Blocking;
 use plimsoll_target_scsi::Device;
 use plimsoll_wire::iscsi::discovery::{TargetAddress, TargetRecord};
@@ -238,14 +238,14 @@ struct PortalService {
 }
 
 impl Service for PortalService {
-    type Connection = Connection;
+    type Connection = Connection<SendQueue>;
 
     fn accept(
         &self,
         peer: SocketAddr,
         local: SocketAddr,
         remote: Remote<Event>,
-    ) -> Option<Connection> {
+    ) -> Option<Connection<SendQueue>> {
         let limit = self.shared.settings.logins;
         if self.shared.logins.fetch_add(1, Ordering::Relaxed) >= limit {
             self.shared.logins.fetch_sub(1, Ordering::Relaxed);

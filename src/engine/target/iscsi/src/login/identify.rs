@@ -6,9 +6,10 @@ use plimsoll_wire::iscsi::{name, text};
 
 use super::{Login, Proof, Refused, refuse};
 use crate::access::{self, Verdict};
+use crate::mover::Mover;
 use crate::registry::SessionName;
 
-impl Login {
+impl<M: Mover> Login<M> {
     /// The names of the first request (section 6.3.1): whose session, with which target.
     pub(super) fn identify(
         &mut self,

@@ -6,19 +6,20 @@
 mod identify;
 mod open;
 
+use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_fabric::{Close, Io, Remote};
+use plimsoll_fabric::{Close, Remote};
 use plimsoll_wire::iscsi::chap::Verifier;
-use plimsoll_wire::iscsi::frame::append;
 use plimsoll_wire::iscsi::negotiate::Negotiator;
 use plimsoll_wire::iscsi::pdu::{LoginRequest, LoginResponse, LoginStatus, Sequence, Stage};
 use plimsoll_wire::iscsi::text::{self, Assembler, Chunks};
-use plimsoll_wire::iscsi::{Digests, Opcode, Pdu};
+use plimsoll_wire::iscsi::{Digests, Opcode};
 
-use crate::connection::{Event, Pending, broken};
+use crate::connection::{Event, Pending};
+use crate::mover::{Mover, Turn};
 use crate::server::{Shared, Target};
 use crate::session::Session;
 
@@ -30,11 +31,11 @@ const REQUESTS_MAX: u32 = 32;
 const REINSTATEMENT_WAIT: Duration = Duration::from_secs(5);
 
 /// What became of a login request.
-pub(crate) enum Step {
+pub(crate) enum Step<M: Mover> {
     /// It goes on.
     Continue,
     /// The full feature phase begins.
-    Full(Box<Session>),
+    Full(Box<Session<M>>),
 }
 
 /// How far the initiator has proved who it is.
@@ -64,7 +65,7 @@ struct Waiting {
 }
 
 /// A login in progress.
-pub(crate) struct Login {
+pub(crate) struct Login<M> {
     shared: Arc<Shared>,
     group: u16,
     peer: SocketAddr,
@@ -86,6 +87,7 @@ pub(crate) struct Login {
     declared: bool,
     stat_sn: u32,
     waiting: Option<Waiting>,
+    _mover: PhantomData<fn() -> M>,
 }
 
 /// A refusal: the status to answer with, and what to log.
@@ -95,7 +97,7 @@ fn refuse<T>(status: LoginStatus, why: impl Into<String>) -> Result<T, Refused> 
     Err(Refused(status, why.into()))
 }
 
-impl Login {
+impl<M: Mover> Login<M> {
     pub(crate) fn new(
         shared: Arc<Shared>,
         group: u16,
@@ -103,7 +105,7 @@ impl Login {
         local: SocketAddr,
         remote: Remote<Event>,
     ) -> Self {
-        let negotiator = Negotiator::new(shared.settings.wishes.clone());
+        let negotiator = Negotiator::new(M::wishes(&shared.settings));
         Self {
             pending: Some(Pending(Arc::clone(&shared))),
             shared,
@@ -124,6 +126,7 @@ impl Login {
             declared: false,
             stat_sn: 0,
             waiting: None,
+            _mover: PhantomData,
         }
     }
 
@@ -136,7 +139,11 @@ impl Login {
         self.waiting.is_none()
     }
 
-    pub(crate) fn on_event(&mut self, event: Event, io: &mut Io<'_>) -> Result<Step, Close> {
+    pub(crate) fn on_event(
+        &mut self,
+        event: Event,
+        io: &mut Turn<'_, M>,
+    ) -> Result<Step<M>, Close> {
         match event {
             Event::Opened => {
                 *io.deadline = Some(io.now + self.shared.settings.login_timeout);
@@ -151,7 +158,7 @@ impl Login {
         }
     }
 
-    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(crate) fn on_timer(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         match self.waiting.take() {
             Some(Waiting { request, .. }) => {
                 let why = "the older session of that name does not end";
@@ -165,8 +172,12 @@ impl Login {
         }
     }
 
-    pub(crate) fn on_frame(&mut self, frame: &[u8], io: &mut Io<'_>) -> Result<Step, Close> {
-        let pdu = Pdu::split(frame, Digests::default()).map_err(|error| broken(&error))?;
+    pub(crate) fn on_frame(
+        &mut self,
+        frame: &[u8],
+        io: &mut Turn<'_, M>,
+    ) -> Result<Step<M>, Close> {
+        let (pdu, _) = M::split(frame, Digests::default(), LOGIN_SEGMENT_BYTES)?;
         if Opcode::of(pdu.bhs) != Some(Opcode::LoginRequest) {
             let what = format!("PDU {:#04x} before the login is complete", pdu.bhs[0] & 0x3f);
             return Err(Close::Protocol(what));
@@ -290,7 +301,7 @@ impl Login {
         }
     }
 
-    fn send(&mut self, request: &LoginRequest, text: Vec<u8>, transit: bool, io: &mut Io<'_>) {
+    fn send(&mut self, request: &LoginRequest, text: Vec<u8>, transit: bool, io: &mut Turn<'_, M>) {
         if !text.is_empty() {
             self.chunks = Chunks::new(text);
         }
@@ -301,16 +312,16 @@ impl Login {
         self.put(response, &piece, io);
     }
 
-    fn put(&self, mut response: LoginResponse, text: &[u8], io: &mut Io<'_>) {
+    fn put(&self, mut response: LoginResponse, text: &[u8], io: &mut Turn<'_, M>) {
         response.data_len = text.len() as u32;
-        io.send.append(|out| append(out, &response.build(), &[], text, Digests::default()));
+        io.send.put(&response.build(), text, Digests::default());
     }
 
     fn answer_refusal(
         &mut self,
         request: &LoginRequest,
         refused: Refused,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         let Refused(status, why) = refused;
         tracing::warn!(peer = %self.peer, initiator = self.initiator, %status, why, "login refused");

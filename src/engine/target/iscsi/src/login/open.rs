@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use plimsoll_fabric::{Close, Io};
+use plimsoll_fabric::Close;
 use plimsoll_target_scsi::{Initiator, Notice};
 use plimsoll_wire::iscsi::pdu::{LoginRequest, LoginStatus, Sequence};
 
 use super::{Login, REINSTATEMENT_WAIT, Refused, Step, Waiting};
 use crate::connection::Event;
+use crate::mover::{Mover, Turn};
 use crate::registry::Refusal;
 use crate::session::{Peer, Session};
 
-impl Login {
+impl<M: Mover> Login<M> {
     /// The last step: the session enters the list, the nexus is opened, the initiator is told.
     pub(super) fn enter(
         &mut self,
         request: LoginRequest,
         answer: Vec<u8>,
-        io: &mut Io<'_>,
-    ) -> Result<Step, Close> {
+        io: &mut Turn<'_, M>,
+    ) -> Result<Step<M>, Close> {
         match self.open(&request, io) {
             Ok((session, tsih)) => {
                 let mut response = self.response(&request, true);
@@ -41,8 +42,8 @@ impl Login {
     fn open(
         &mut self,
         request: &LoginRequest,
-        io: &Io<'_>,
-    ) -> Result<(Box<Session>, u16), Option<Refused>> {
+        io: &Turn<'_, M>,
+    ) -> Result<(Box<Session<M>>, u16), Option<Refused>> {
         let parameters = self
             .negotiator
             .finish()
@@ -51,7 +52,7 @@ impl Login {
         let name = self.session_name(request);
         let entered = self.shared.registry.enter(
             &name,
-            self.peer,
+            (self.peer, M::TRANSPORT),
             &self.remote,
             settings.sessions,
             settings.sessions_per_initiator,
@@ -96,6 +97,7 @@ impl Login {
             initiator = peer.initiator,
             target = peer.target.as_deref().unwrap_or("(discovery)"),
             tsih,
+            transport = M::TRANSPORT.name(),
             "session opened"
         );
         let session = Session::new(

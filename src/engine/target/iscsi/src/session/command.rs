@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_fabric::{Close, Io, Payload};
+use plimsoll_fabric::{Close, Payload};
 use plimsoll_storage::{Admission, Direction, Ready, StoreError};
 use plimsoll_target_scsi::{Completion, Job, LogicalUnit, Plan};
 use plimsoll_wire::iscsi::Pdu;
@@ -20,6 +20,7 @@ use super::reply::Expected;
 use super::tasks::{Tag, Task, Work};
 use super::{IMMEDIATE_TASKS, Session};
 use crate::connection::Event;
+use crate::mover::{Mover, Turn};
 
 /// With data digests a read is copied when it is queued; it waits while more than this is queued.
 const COPIED_BYTES_MAX: usize = 4 << 20;
@@ -31,13 +32,14 @@ pub(super) fn aborted(additional: Additional) -> Completion {
     Completion::check(&Sense::new(SenseKey::AbortedCommand, additional), false)
 }
 
-impl Session {
+impl<M: Mover> Session<M> {
     #[inline]
     pub(super) fn scsi_command(
         &mut self,
         frame: &[u8],
         pdu: &Pdu<'_>,
-        io: &mut Io<'_>,
+        tags: M::Tags,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         let command = parse(pdu);
         self.stats.commands += 1;
@@ -55,20 +57,27 @@ impl Session {
             }
         }
         if self.delayed.holds(&command, &self.tasks) {
-            self.delay(&command, frame, pdu, io);
+            self.delay(&command, frame, pdu, tags, io);
         } else {
-            self.begin(&command, pdu, io);
+            self.begin(&command, pdu, tags, io);
         }
         Ok(())
     }
 
     /// Keeps a command until its turn by task attribute.
-    fn delay(&mut self, command: &ScsiCommand, frame: &[u8], pdu: &Pdu<'_>, io: &mut Io<'_>) {
+    fn delay(
+        &mut self,
+        command: &ScsiCommand,
+        frame: &[u8],
+        pdu: &Pdu<'_>,
+        tags: M::Tags,
+        io: &mut Turn<'_, M>,
+    ) {
         match self.charge(frame.len() + self.unsolicited_bytes_max()) {
             Some(charge) => self.delayed.push(command, frame, charge),
             None => {
                 let (expected, full) =
-                    (expected(command, pdu), Completion::status(Status::TaskSetFull));
+                    (expected(command, pdu, tags), Completion::status(Status::TaskSetFull));
                 self.out_or_done(command, expected, Plan::Done(full), pdu.data, io);
             }
         }
@@ -83,8 +92,14 @@ impl Session {
 
     /// Lets the device server plan a command, and carries out the plan.
     #[inline]
-    pub(super) fn begin(&mut self, command: &ScsiCommand, pdu: &Pdu<'_>, io: &mut Io<'_>) {
-        let expected = expected(command, pdu);
+    pub(super) fn begin(
+        &mut self,
+        command: &ScsiCommand,
+        pdu: &Pdu<'_>,
+        tags: M::Tags,
+        io: &mut Turn<'_, M>,
+    ) {
+        let expected = expected(command, pdu, tags);
         // Its presence is checked by `dispatch`.
         let Some(nexus) = &mut self.nexus else { return };
         let plan = nexus.begin(command.lun, &command.cdb, expected.write as usize);
@@ -99,10 +114,10 @@ impl Session {
     fn read(
         &mut self,
         command: &ScsiCommand,
-        expected: Expected,
+        expected: Expected<M::Tags>,
         offset: u64,
         len: usize,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         // `wants` is what the READ has to move, for the residual.
         let expected = Expected { wants: len as u32, ..expected };
@@ -113,7 +128,7 @@ impl Session {
         };
         let admission = unit.volume().admit(self.host, &self.flow, Direction::Read, total, io.now);
         let admission = match admission {
-            Admission::Now if self.digests.data && io.send.len() > COPIED_BYTES_MAX => {
+            Admission::Now if self.digests.data && io.send.backlog() > COPIED_BYTES_MAX => {
                 Admission::At(io.now + COPY_PAUSE)
             }
             admission => admission,
@@ -126,7 +141,9 @@ impl Session {
                     .store()
                     .read(offset, total as usize, &mut |payload| payloads.push(payload));
                 match ready {
-                    Ok(Ready::Now) => self.send_read(io.send, command.itt, total, residual),
+                    Ok(Ready::Now) => {
+                        self.send_read(io.send, command.itt, expected.tags, total, residual)
+                    }
                     Ok(Ready::Blocking) => {
                         let unit = Arc::clone(unit);
                         let work = Work::Running { aborted: false, r2t_sn: 0, _charge: None };
@@ -148,9 +165,9 @@ impl Session {
     }
 
     /// A read whose time has come.
-    pub(super) fn read_admitted(&mut self, tag: Tag, io: &mut Io<'_>) {
+    pub(super) fn read_admitted(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(task) = self.tasks.get_mut(tag) else { return };
-        if self.digests.data && io.send.len() > COPIED_BYTES_MAX {
+        if self.digests.data && io.send.backlog() > COPIED_BYTES_MAX {
             self.parked.push(Reverse((io.now + COPY_PAUSE, tag)));
             return;
         }
@@ -164,7 +181,7 @@ impl Session {
         match unit.store().read(offset, len as usize, &mut |payload| payloads.push(payload)) {
             Ok(Ready::Now) => {
                 self.tasks.remove(tag);
-                self.send_read(io.send, itt, len, read_residual(expected));
+                self.send_read(io.send, itt, expected.tags, len, read_residual(expected));
             }
             Ok(Ready::Blocking) => self.read_cold(tag, &unit, offset, len, io),
             Err(error) => {
@@ -181,7 +198,7 @@ impl Session {
         unit: &Arc<LogicalUnit>,
         offset: u64,
         len: u32,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         let charge = self.charge(len as usize);
         let remote = self.remote.clone();
@@ -212,7 +229,7 @@ impl Session {
         &mut self,
         tag: Tag,
         result: Result<Vec<u8>, StoreError>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         let Some(task) = self.finish_running(tag, io) else { return };
         match result {
@@ -220,7 +237,8 @@ impl Session {
                 let total = data.len() as u32;
                 self.payloads.clear();
                 self.payloads.push(Payload::from_vec(data));
-                self.send_read(io.send, task.itt, total, read_residual(task.expected));
+                let Expected { tags, .. } = task.expected;
+                self.send_read(io.send, task.itt, tags, total, read_residual(task.expected));
             }
             Err(error) => {
                 let unit = self.nexus.as_ref().and_then(|nexus| nexus.unit(task.lun));
@@ -234,9 +252,9 @@ impl Session {
     fn read_failed(
         &mut self,
         itt: u32,
-        expected: Expected,
+        expected: Expected<M::Tags>,
         completion: Completion,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         self.complete(io.send, itt, Expected { wants: 0, ..expected }, completion, 0);
     }
@@ -244,12 +262,12 @@ impl Session {
     /// Runs a job here, or in the pool when it may block.
     pub(super) fn run_job(
         &mut self,
-        place: Place,
+        place: Place<M::Tags>,
         job: Box<Job>,
         data: Vec<u8>,
         blocking: bool,
         charge: Option<Charge>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         let Place { itt, expected, r2t_sn, tag } = place;
         if !blocking {
@@ -297,7 +315,7 @@ impl Session {
         queued: bool,
         r2t_sn: u32,
         charge: Option<Charge>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         if queued {
             if let Some(task) = self.tasks.get_mut(tag) {
@@ -310,7 +328,7 @@ impl Session {
     }
 
     /// A command in the pool has ended.
-    pub(super) fn completed(&mut self, tag: Tag, completion: Completion, io: &mut Io<'_>) {
+    pub(super) fn completed(&mut self, tag: Tag, completion: Completion, io: &mut Turn<'_, M>) {
         if let Some(task) = self.finish_running(tag, io) {
             let (Work::Running { r2t_sn, .. } | Work::Detached { r2t_sn }) = task.work else {
                 return;
@@ -320,16 +338,21 @@ impl Session {
     }
 
     /// Takes a task that ran in the pool; `None` when it was aborted meanwhile.
-    fn finish_running(&mut self, tag: Tag, io: &mut Io<'_>) -> Option<Task> {
+    fn finish_running(&mut self, tag: Tag, io: &mut Turn<'_, M>) -> Option<Task<M::Tags>> {
         let task = self.tasks.remove(tag)?;
-        if matches!(task.work, Work::Running { aborted: true, .. }) {
+        if task.is_aborted() {
             self.aborted_task_ended(tag, io);
             return None;
         }
         Some(task)
     }
 
-    pub(super) fn insert(&mut self, command: &ScsiCommand, expected: Expected, work: Work) -> Tag {
+    pub(super) fn insert(
+        &mut self,
+        command: &ScsiCommand,
+        expected: Expected<M::Tags>,
+        work: Work,
+    ) -> Tag {
         self.tasks.insert(Task {
             itt: command.itt,
             ordered: command.attribute == Attribute::Ordered,
@@ -347,9 +370,9 @@ impl Session {
 }
 
 /// Where the answer of a job goes.
-pub(super) struct Place {
+pub(super) struct Place<T> {
     pub itt: u32,
-    pub expected: Expected,
+    pub expected: Expected<T>,
     pub r2t_sn: u32,
     /// The task, if it has one; a job that blocks must have one.
     pub tag: Option<Tag>,
@@ -370,7 +393,7 @@ pub(super) fn parse(pdu: &Pdu<'_>) -> ScsiCommand {
 
 /// What the initiator expects a command to move.
 #[inline]
-fn expected(command: &ScsiCommand, pdu: &Pdu<'_>) -> Expected {
+fn expected<T>(command: &ScsiCommand, pdu: &Pdu<'_>, tags: T) -> Expected<T> {
     Expected {
         read: match (command.read, command.write) {
             (true, true) => bidirectional_read_length(pdu.ahs),
@@ -379,11 +402,12 @@ fn expected(command: &ScsiCommand, pdu: &Pdu<'_>) -> Expected {
         },
         write: if command.write { command.expected_len } else { 0 },
         wants: 0,
+        tags,
     }
 }
 
 /// What a READ moves against what the initiator expects.
-fn read_residual(expected: Expected) -> Residual {
+fn read_residual<T>(expected: Expected<T>) -> Residual {
     Residual::between(expected.read.into(), expected.wants.into())
 }
 

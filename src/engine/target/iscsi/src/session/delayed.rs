@@ -7,16 +7,16 @@
 
 use std::collections::VecDeque;
 
-use plimsoll_fabric::{Close, Io};
+use plimsoll_fabric::Close;
+use plimsoll_wire::iscsi::Opcode;
 use plimsoll_wire::iscsi::pdu::{Attribute, ScsiCommand};
-use plimsoll_wire::iscsi::{Opcode, Pdu};
 use plimsoll_wire::scsi::LunField;
 
 use super::Session;
 use super::command::parse;
 use super::memory::Charge;
 use super::tasks::Tasks;
-use crate::connection::broken;
+use crate::mover::{Mover, Turn};
 
 struct Waiting {
     lun: LunField,
@@ -44,7 +44,7 @@ impl Delayed {
 
     /// Whether a command has to wait now.
     #[inline]
-    pub(super) fn holds(&self, command: &ScsiCommand, tasks: &Tasks) -> bool {
+    pub(super) fn holds<T>(&self, command: &ScsiCommand, tasks: &Tasks<T>) -> bool {
         let ordered = command.attribute == Attribute::Ordered;
         if self.waiting.is_empty() && !ordered && !tasks.has_ordered() {
             return false;
@@ -86,7 +86,7 @@ impl Delayed {
     }
 
     /// The oldest command whose turn has come.
-    fn next(&mut self, tasks: &Tasks) -> Option<Waiting> {
+    fn next<T>(&mut self, tasks: &Tasks<T>) -> Option<Waiting> {
         let at = (0..self.waiting.len()).find(|at| {
             let one = &self.waiting[*at];
             let older = self.waiting.iter().take(*at);
@@ -98,19 +98,19 @@ impl Delayed {
 }
 
 /// Whether an open task keeps a command of that unit from beginning.
-fn blocked(lun: LunField, ordered: bool, tasks: &Tasks) -> bool {
+fn blocked<T>(lun: LunField, ordered: bool, tasks: &Tasks<T>) -> bool {
     tasks.find(|task| task.lun == lun && (ordered || task.ordered)).is_some()
 }
 
-impl Session {
+impl<M: Mover> Session<M> {
     /// Begins the commands whose turn has come.
-    pub(super) fn release_delayed(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(super) fn release_delayed(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         while let Some(waiting) = self.delayed.next(&self.tasks) {
             for frame in &waiting.frames {
-                let pdu = Pdu::split(frame, self.digests).map_err(|error| broken(&error))?;
+                let (pdu, tags) = self.split(frame)?;
                 match Opcode::of(pdu.bhs) {
                     Some(Opcode::DataOut) => self.data_out(frame, &pdu, io)?,
-                    _ => self.begin(&parse(&pdu), &pdu, io),
+                    _ => self.begin(&parse(&pdu), &pdu, tags, io),
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! NOP, text, logout and asynchronous messages (RFC 7143 sections 11.9 to 11.11, 11.14, 11.15, 11.18, 11.19).
 
-use plimsoll_fabric::{Close, Io};
+use plimsoll_fabric::Close;
 use plimsoll_wire::iscsi::pdu::{
     Async, AsyncEvent, LogoutReason, LogoutRequest, LogoutResponse, LogoutResult, NopIn, NopOut,
     RejectReason, TextRequest, TextResponse,
@@ -10,14 +10,15 @@ use plimsoll_wire::iscsi::{NO_TAG, Pdu};
 use plimsoll_wire::scsi::LunField;
 
 use super::Session;
+use crate::mover::{Mover, Turn};
 
 /// Target transfer tag of the target's pings; one is outstanding at a time.
 const PING_TAG: u32 = 0xffff_fff0;
 /// Target transfer tag of text answers that go on; one exchange is open at a time.
 const TEXT_TAG: u32 = 0xffff_fff1;
 
-impl Session {
-    pub(super) fn nop_out(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
+impl<M: Mover> Session<M> {
+    pub(super) fn nop_out(&mut self, pdu: &Pdu<'_>, io: &mut Turn<'_, M>) -> Result<(), Close> {
         let nop = NopOut::parse(pdu.bhs);
         if nop.itt == NO_TAG {
             return Ok(()); // the answer to our ping, or a plain acknowledgement of statuses
@@ -36,7 +37,7 @@ impl Session {
     }
 
     /// Pings a silent initiator, ends one that does not answer, and drops one that was asked to log out.
-    pub(super) fn watch(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(super) fn watch(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         if self.logout_by.is_some_and(|by| by <= io.now) {
             self.announce_drop(io);
             return Err(Close::Finished);
@@ -60,7 +61,11 @@ impl Session {
         Ok(())
     }
 
-    pub(super) fn text_request(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(super) fn text_request(
+        &mut self,
+        pdu: &Pdu<'_>,
+        io: &mut Turn<'_, M>,
+    ) -> Result<(), Close> {
         let request = TextRequest::parse(pdu.bhs);
         if request.ttt == TEXT_TAG && self.answer.has_more() {
             self.send_text(&request, io);
@@ -91,7 +96,7 @@ impl Session {
     }
 
     /// The next piece of the answer. The initiator asks for each further one by an empty request.
-    fn send_text(&mut self, request: &TextRequest, io: &mut Io<'_>) {
+    fn send_text(&mut self, request: &TextRequest, io: &mut Turn<'_, M>) {
         let limit = self.parameters.peer_max_recv_data_segment_bytes as usize;
         let (piece, more) = self.answer.next(limit);
         let piece = piece.to_vec();
@@ -150,7 +155,11 @@ impl Session {
         records.iter().for_each(|record| record.append(answer));
     }
 
-    pub(super) fn logout_request(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(super) fn logout_request(
+        &mut self,
+        pdu: &Pdu<'_>,
+        io: &mut Turn<'_, M>,
+    ) -> Result<(), Close> {
         let request = LogoutRequest::parse(pdu.bhs);
         let result = match request.reason {
             LogoutReason::CloseSession => LogoutResult::Closed,
@@ -174,18 +183,18 @@ impl Session {
     }
 
     /// Asks the initiator to log out within `seconds`.
-    pub(super) fn request_logout(&mut self, seconds: u16, io: &mut Io<'_>) {
+    pub(super) fn request_logout(&mut self, seconds: u16, io: &mut Turn<'_, M>) {
         self.logout_by = Some(io.now + std::time::Duration::from_secs(seconds.into()));
         self.send_async(AsyncEvent::LogoutRequested { seconds }, io);
     }
 
     /// Says that the session is dropped.
-    pub(super) fn announce_drop(&mut self, io: &mut Io<'_>) {
+    pub(super) fn announce_drop(&mut self, io: &mut Turn<'_, M>) {
         let time2wait = self.parameters.default_time2wait_s;
         self.send_async(AsyncEvent::DropSession { time2wait, time2retain: 0 }, io);
     }
 
-    fn send_async(&mut self, event: AsyncEvent, io: &mut Io<'_>) {
+    fn send_async(&mut self, event: AsyncEvent, io: &mut Turn<'_, M>) {
         let lun = LunField::unit(0);
         let message = Async { event, data_len: 0, lun, sequence: self.next_sequence() };
         self.put(io.send, &message.build(), &[]);

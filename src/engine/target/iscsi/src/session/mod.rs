@@ -3,7 +3,8 @@
 //! * `mod.rs`: the state, the order of commands (CmdSN window), what is due when.
 //! * [`command`]: SCSI commands; `read` and `write` paths.
 //! * [`delayed`]: commands that wait because of their task attribute.
-//! * [`reply`]: Data-In, responses, rejects.
+//! * [`reply`]: read data, responses, rejects.
+//! * [`tcp`]: how data moves on TCP.
 //! * [`management`]: task management, and what other nexuses do to this one.
 //! * [`link`]: NOP, text, logout, asynchronous messages.
 //! * [`tasks`], [`memory`]: open tasks and what they hold.
@@ -15,6 +16,7 @@ mod management;
 mod memory;
 mod reply;
 mod tasks;
+mod tcp;
 mod write;
 
 use std::cmp::Reverse;
@@ -24,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
-use plimsoll_fabric::{Close, Io, Payload, Remote};
+use plimsoll_fabric::{Close, Payload, Remote};
 use plimsoll_storage::FlowLimiter;
 use plimsoll_target_scsi::Nexus;
 use plimsoll_wire::iscsi::negotiate::{Negotiator, Parameters};
@@ -33,7 +35,8 @@ use plimsoll_wire::iscsi::text::{Assembler, Chunks};
 use plimsoll_wire::iscsi::{Bhs, Digests, Opcode, Pdu, serial};
 
 use crate::SessionStats;
-use crate::connection::{Event, broken};
+use crate::connection::Event;
+use crate::mover::{Mover, Turn};
 use crate::registry::Registered;
 use crate::server::Shared;
 pub(crate) use management::Fence;
@@ -64,8 +67,8 @@ struct Early {
 
 impl Early {
     /// Aborts a command that waits for its turn: its number still counts.
-    fn forget(&mut self, itt: u32) -> bool {
-        let found = self.frames.values_mut().find(|frames| is_command(frames, itt));
+    fn forget<M: Mover>(&mut self, itt: u32) -> bool {
+        let found = self.frames.values_mut().find(|frames| is_command::<M>(frames, itt));
         let Some(frames) = found else { return false };
         self.bytes -= frames.iter().map(Vec::len).sum::<usize>();
         frames.clear();
@@ -74,7 +77,7 @@ impl Early {
 }
 
 /// A session. Fields drop in order: the nexus ends before the session leaves the list.
-pub(crate) struct Session {
+pub(crate) struct Session<M: Mover> {
     nexus: Option<Nexus>,
     shared: Arc<Shared>,
     remote: Remote<Event>,
@@ -89,7 +92,7 @@ pub(crate) struct Session {
     window: u32,
     early: Early,
     delayed: delayed::Delayed,
-    tasks: Tasks,
+    tasks: Tasks<M::Tags>,
     /// Tasks that the limiter holds back, by the time at which they may run.
     parked: BinaryHeap<Reverse<(Instant, Tag)>>,
     /// Answers to task management that wait for aborted tasks in the pool or for other sessions.
@@ -111,7 +114,7 @@ pub(crate) struct Session {
     registered: Arc<Registered>,
 }
 
-impl Session {
+impl<M: Mover> Session<M> {
     #[expect(clippy::too_many_arguments, reason = "everything that a login has found out")]
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -162,6 +165,12 @@ impl Session {
         (self.digests, self.parameters.max_recv_data_segment_bytes as usize)
     }
 
+    /// Takes a frame apart, now or when its turn comes.
+    #[inline]
+    fn split<'f>(&self, frame: &'f [u8]) -> Result<(Pdu<'f>, M::Tags), Close> {
+        M::split(frame, self.digests, self.framing().1)
+    }
+
     /// Something arrived.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.heard = now;
@@ -169,8 +178,8 @@ impl Session {
     }
 
     #[inline]
-    pub(crate) fn on_frame(&mut self, frame: &[u8], io: &mut Io<'_>) -> Result<(), Close> {
-        let pdu = Pdu::split(frame, self.digests).map_err(|error| broken(&error))?;
+    pub(crate) fn on_frame(&mut self, frame: &[u8], io: &mut Turn<'_, M>) -> Result<(), Close> {
+        let (pdu, tags) = self.split(frame)?;
         let opcode = Opcode::of(pdu.bhs);
         if !pdu.data_is_sound {
             return self.bad_data(opcode, &pdu, io);
@@ -199,7 +208,7 @@ impl Session {
             }
             self.exp_cmd_sn = cmd_sn.wrapping_add(1);
         }
-        self.dispatch(opcode, frame, &pdu, io)?;
+        self.dispatch(opcode, frame, &pdu, tags, io)?;
         if self.early.frames.is_empty() { Ok(()) } else { self.take_early(io) }
     }
 
@@ -209,7 +218,8 @@ impl Session {
         opcode: Option<Opcode>,
         frame: &[u8],
         pdu: &Pdu<'_>,
-        io: &mut Io<'_>,
+        tags: M::Tags,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         if self.nexus.is_none() && matches!(opcode, Some(Opcode::ScsiCommand | Opcode::TaskRequest))
         {
@@ -218,7 +228,7 @@ impl Session {
             return Ok(());
         }
         match opcode {
-            Some(Opcode::ScsiCommand) => self.scsi_command(frame, pdu, io),
+            Some(Opcode::ScsiCommand) => self.scsi_command(frame, pdu, tags, io),
             Some(Opcode::NopOut) => self.nop_out(pdu, io),
             Some(Opcode::TaskRequest) => self.task_request(pdu, io),
             Some(Opcode::TextRequest) => self.text_request(pdu, io),
@@ -245,15 +255,15 @@ impl Session {
     }
 
     /// Carries out the kept commands whose turn has come.
-    fn take_early(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    fn take_early(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         while let Some(frames) = self.early.frames.remove(&self.exp_cmd_sn) {
             self.exp_cmd_sn = self.exp_cmd_sn.wrapping_add(1);
             for frame in frames {
                 self.early.bytes -= frame.len();
-                let pdu = Pdu::split(&frame, self.digests).map_err(|error| broken(&error))?;
+                let (pdu, tags) = self.split(&frame)?;
                 match Opcode::of(pdu.bhs) {
                     Some(Opcode::DataOut) => self.data_out(&frame, &pdu, io)?,
-                    opcode => self.dispatch(opcode, &frame, &pdu, io)?,
+                    opcode => self.dispatch(opcode, &frame, &pdu, tags, io)?,
                 }
             }
         }
@@ -263,7 +273,7 @@ impl Session {
     /// Keeps unsolicited data of a command that waits for its turn; false when there is no such command.
     fn keep_early_data(&mut self, itt: u32, frame: &[u8]) -> Result<bool, Close> {
         let mut commands = self.early.frames.values_mut();
-        let Some(frames) = commands.find(|frames| is_command(frames, itt)) else {
+        let Some(frames) = commands.find(|frames| is_command::<M>(frames, itt)) else {
             return Ok(false);
         };
         self.early.bytes += frame.len();
@@ -280,7 +290,7 @@ impl Session {
         &mut self,
         opcode: Option<Opcode>,
         pdu: &Pdu<'_>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         match opcode {
             // Error recovery level 0 keeps nothing to be sent again (section 11.16).
@@ -301,7 +311,7 @@ impl Session {
         &mut self,
         opcode: Option<Opcode>,
         pdu: &Pdu<'_>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         self.stats.digest_errors += 1;
         self.reject(io.send, RejectReason::DataDigestError, pdu.bhs);
@@ -330,11 +340,11 @@ impl Session {
         sequence
     }
 
-    pub(crate) fn on_event(&mut self, event: Event, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(crate) fn on_event(&mut self, event: Event, io: &mut Turn<'_, M>) -> Result<(), Close> {
         match event {
             Event::Completed(tag, completion) => self.completed(tag, completion, io),
             Event::Read(tag, result) => self.cold_read_done(tag, result, io),
-            Event::Notice(notice) => self.notice(notice),
+            Event::Notice(notice) => self.notice(notice, io),
             Event::Fence(fence) => self.hold_fence(fence),
             Event::Fenced(itt) => self.fenced(itt, io),
             Event::RequestLogout { seconds } => self.request_logout(seconds, io),
@@ -351,7 +361,7 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn on_timer(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(crate) fn on_timer(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         while let Some(Reverse((at, tag))) = self.parked.peek().copied()
             && at <= io.now
         {
@@ -362,7 +372,7 @@ impl Session {
     }
 
     /// Begins what has waited for others to end, sets the next wake-up, publishes the counters; once per turn.
-    pub(crate) fn settle(&mut self, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(crate) fn settle(&mut self, io: &mut Turn<'_, M>) -> Result<(), Close> {
         if self.delayed.len() > 0 {
             self.release_delayed(io)?;
         }
@@ -395,7 +405,7 @@ fn cmd_sn(bhs: &Bhs) -> u32 {
 }
 
 /// Whether the frames of an early command begin with that task.
-fn is_command(frames: &[Vec<u8>], itt: u32) -> bool {
-    let bhs = frames.first().and_then(|frame| frame.first_chunk());
+fn is_command<M: Mover>(frames: &[Vec<u8>], itt: u32) -> bool {
+    let bhs = frames.first().and_then(|frame| frame.get(M::BHS_AT..)?.first_chunk());
     bhs.is_some_and(|bhs| pdu::itt(bhs) == itt)
 }

@@ -85,6 +85,10 @@ pub(super) struct Out {
     pub answered: u32,
     /// The limiter has let the command pass.
     pub admitted: bool,
+    /// RDMA is fetching data.
+    pub fetching: bool,
+    /// The task was aborted while data is fetched.
+    pub aborted: bool,
 }
 
 impl Out {
@@ -99,9 +103,9 @@ impl Out {
         }
     }
 
-    /// Sequences that the initiator still owes.
+    /// Sequences that the initiator still owes, or data on its way.
     pub(super) fn is_owed(&self) -> bool {
-        self.unsolicited || self.answered != self.r2t_sn
+        self.unsolicited || self.answered != self.r2t_sn || self.fetching
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -123,31 +127,47 @@ pub(super) enum Work {
 }
 
 /// A task of the session.
-pub(super) struct Task {
+pub(super) struct Task<T> {
     pub itt: u32,
     /// No newer task of the unit begins before this one has ended.
     pub ordered: bool,
     pub lun: LunField,
     /// What the initiator expects to move, for the residual.
-    pub expected: Expected,
+    pub expected: Expected<T>,
     pub work: Work,
 }
 
-struct Entry {
+impl<T> Task<T> {
+    /// It was aborted and is only here until it touches nothing any more.
+    pub(super) fn is_aborted(&self) -> bool {
+        match &self.work {
+            Work::Running { aborted, .. } => *aborted,
+            Work::Out(out) => out.aborted,
+            _ => false,
+        }
+    }
+}
+
+struct Entry<T> {
     generation: u32,
-    task: Task,
+    task: Task<T>,
 }
 
 /// The open tasks.
-#[derive(Default)]
-pub(super) struct Tasks {
-    entries: Slab<Entry>,
+pub(super) struct Tasks<T> {
+    entries: Slab<Entry<T>>,
     generation: u32,
     /// Open tasks that are ordered.
     ordered: usize,
 }
 
-impl Tasks {
+impl<T> Default for Tasks<T> {
+    fn default() -> Self {
+        Self { entries: Slab::new(), generation: 0, ordered: 0 }
+    }
+}
+
+impl<T> Tasks<T> {
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -156,19 +176,19 @@ impl Tasks {
         self.ordered > 0
     }
 
-    pub(super) fn insert(&mut self, task: Task) -> Tag {
+    pub(super) fn insert(&mut self, task: Task<T>) -> Tag {
         self.generation = (self.generation + 1) & ((1 << GENERATION_BITS) - 1);
         let generation = self.generation;
         self.ordered += usize::from(task.ordered);
         Tag::new(self.entries.insert(Entry { generation, task }), generation)
     }
 
-    pub(super) fn get_mut(&mut self, tag: Tag) -> Option<&mut Task> {
+    pub(super) fn get_mut(&mut self, tag: Tag) -> Option<&mut Task<T>> {
         let entry = self.entries.get_mut(tag.slot())?;
         (entry.generation == tag.generation()).then_some(&mut entry.task)
     }
 
-    pub(super) fn remove(&mut self, tag: Tag) -> Option<Task> {
+    pub(super) fn remove(&mut self, tag: Tag) -> Option<Task<T>> {
         self.get_mut(tag)?;
         let task = self.entries.remove(tag.slot()).task;
         self.ordered -= usize::from(task.ordered);
@@ -176,12 +196,12 @@ impl Tasks {
     }
 
     /// Tags of the tasks that `wanted` picks.
-    pub(super) fn pick(&self, wanted: impl Fn(&Task) -> bool) -> Vec<Tag> {
+    pub(super) fn pick(&self, wanted: impl Fn(&Task<T>) -> bool) -> Vec<Tag> {
         let picked = self.entries.iter().filter(|(_, entry)| wanted(&entry.task));
         picked.map(|(slot, entry)| Tag::new(slot, entry.generation)).collect()
     }
 
-    pub(super) fn find(&self, wanted: impl Fn(&Task) -> bool) -> Option<Tag> {
+    pub(super) fn find(&self, wanted: impl Fn(&Task<T>) -> bool) -> Option<Tag> {
         let mut entries = self.entries.iter();
         let (slot, entry) = entries.find(|(_, entry)| wanted(&entry.task))?;
         Some(Tag::new(slot, entry.generation))

@@ -10,10 +10,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use plimsoll_fabric::{Close, Io};
+use plimsoll_fabric::Close;
 use plimsoll_storage::{Admission, Direction};
 use plimsoll_target_scsi::{Completion, Plan};
-use plimsoll_wire::iscsi::pdu::{DataOut, R2t, Residual, ScsiCommand};
+use plimsoll_wire::iscsi::pdu::{DataOut, Residual, ScsiCommand};
 use plimsoll_wire::iscsi::{NO_TAG, Pdu};
 use plimsoll_wire::scsi::{Additional, Status};
 
@@ -21,6 +21,7 @@ use super::Session;
 use super::command::{Place, aborted, gone};
 use super::reply::Expected;
 use super::tasks::{Out, Sink, Tag, Task, Work};
+use crate::mover::{Mover, Turn};
 
 /// Section 11.4.7.2: data came that was not asked for.
 const UNEXPECTED_UNSOLICITED_DATA: Additional = Additional::new(0x0c, 0x0c);
@@ -31,16 +32,16 @@ const PROTOCOL_SERVICE_CRC_ERROR: Additional = Additional::new(0x47, 0x05);
 /// SPC-5: the data phase went wrong otherwise: DataSN or buffer offset.
 const DATA_PHASE_ERROR: Additional = Additional::new(0x4b, 0x00);
 
-impl Session {
+impl<M: Mover> Session<M> {
     /// Everything that is not a READ.
     #[inline]
     pub(super) fn out_or_done(
         &mut self,
         command: &ScsiCommand,
-        mut expected: Expected,
+        mut expected: Expected<M::Tags>,
         plan: Plan,
         data: &[u8],
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         if let Err(additional) = self.check_unsolicited(command, data.len() as u32) {
             let sink = Sink::Discard(aborted(additional));
@@ -74,6 +75,7 @@ impl Session {
                     return self.send_response(
                         io.send,
                         command.itt,
+                        expected.tags,
                         Status::Good,
                         &[],
                         residual,
@@ -138,11 +140,11 @@ impl Session {
     fn start_out(
         &mut self,
         command: &ScsiCommand,
-        expected: Expected,
+        expected: Expected<M::Tags>,
         sink: Sink,
         admitted: bool,
         data: &[u8],
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) {
         let tag = self.insert_out(command, expected, sink, admitted, data.len() as u32);
         self.take(tag, data);
@@ -152,7 +154,7 @@ impl Session {
     fn insert_out(
         &mut self,
         command: &ScsiCommand,
-        expected: Expected,
+        expected: Expected<M::Tags>,
         sink: Sink,
         admitted: bool,
         immediate: u32,
@@ -169,6 +171,8 @@ impl Session {
             r2t_sn: 0,
             answered: 0,
             admitted,
+            fetching: false,
+            aborted: false,
         };
         self.insert(command, expected, Work::Out(out))
     }
@@ -178,7 +182,7 @@ impl Session {
         &mut self,
         frame: &[u8],
         pdu: &Pdu<'_>,
-        io: &mut Io<'_>,
+        io: &mut Turn<'_, M>,
     ) -> Result<(), Close> {
         let data = DataOut::parse(pdu.bhs);
         let Some(tag) = self.find_out(&data) else {
@@ -200,7 +204,11 @@ impl Session {
     }
 
     /// Data whose digest was wrong: the task fails, the sequence goes on.
-    pub(super) fn data_out_is_bad(&mut self, pdu: &Pdu<'_>, io: &mut Io<'_>) -> Result<(), Close> {
+    pub(super) fn data_out_is_bad(
+        &mut self,
+        pdu: &Pdu<'_>,
+        io: &mut Turn<'_, M>,
+    ) -> Result<(), Close> {
         let data = DataOut::parse(pdu.bhs);
         if let Some(tag) = self.find_out(&data) {
             self.fail(tag, aborted(PROTOCOL_SERVICE_CRC_ERROR));
@@ -304,7 +312,7 @@ impl Session {
     }
 
     /// The limiter lets the task pass.
-    pub(super) fn admitted(&mut self, tag: Tag, io: &mut Io<'_>) {
+    pub(super) fn admitted(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         match self.out(tag) {
             Some(out) => {
                 out.admitted = true;
@@ -316,9 +324,10 @@ impl Session {
 
     /// Asks for more data, or ends the task, as far as it can go now.
     #[inline]
-    fn advance(&mut self, tag: Tag, io: &mut Io<'_>) {
+    fn advance(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(out) = self.out(tag) else { return };
         if out.has_failed() {
+            out.fetching = out.fetching && io.send.cancel(tag);
             if !out.is_owed() {
                 self.end_failed(tag, io);
             }
@@ -326,39 +335,12 @@ impl Session {
             if out.received >= out.wanted {
                 self.end_received(tag, io);
             } else {
-                self.ask(tag, io);
+                M::get_data(self, io.send, tag);
             }
         }
     }
 
-    /// Sends R2Ts, as many as were negotiated.
-    fn ask(&mut self, tag: Tag, io: &mut Io<'_>) {
-        let max_burst = self.parameters.max_burst_bytes;
-        let most = u32::from(self.parameters.max_outstanding_r2t);
-        loop {
-            let sequence = self.sequence();
-            let Some(task) = self.tasks.get_mut(tag) else { return };
-            let Work::Out(out) = &mut task.work else { return };
-            if out.requested >= out.wanted || out.r2t_sn - out.answered >= most {
-                return;
-            }
-            let desired_len = max_burst.min(out.wanted - out.requested);
-            let r2t = R2t {
-                lun: task.lun,
-                itt: task.itt,
-                ttt: tag.transfer_tag(out.r2t_sn),
-                sequence,
-                r2t_sn: out.r2t_sn,
-                buffer_offset: out.requested,
-                desired_len,
-            };
-            out.requested += desired_len;
-            out.r2t_sn += 1;
-            self.put(io.send, &r2t.build(), &[]);
-        }
-    }
-
-    fn end_failed(&mut self, tag: Tag, io: &mut Io<'_>) {
+    fn end_failed(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(Task { itt, expected, work: Work::Out(out), .. }) = self.tasks.remove(tag) else {
             return;
         };
@@ -368,7 +350,7 @@ impl Session {
     }
 
     /// All data is here.
-    fn end_received(&mut self, tag: Tag, io: &mut Io<'_>) {
+    fn end_received(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(task) = self.tasks.get_mut(tag) else { return };
         let (itt, expected) = (task.itt, task.expected);
         // A placeholder until it is known where the task goes.
