@@ -251,6 +251,7 @@ impl Domain {
         cached.insert(key, (keys, registration));
         drop(cached);
         let mut registered = memory.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.retain(|domain| domain.strong_count() > 0);
         registered.push(Arc::downgrade(self));
         Ok(keys)
     }

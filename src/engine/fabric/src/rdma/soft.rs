@@ -1,1 +1,0 @@
-//! RDMA in process: the rules of an adapter without one.
