@@ -1,4 +1,4 @@
-//! The iSCSI target: portals, login, sessions, data transfer (RFC 7143).
+//! The iSCSI target: portals, login, sessions, data transfer (RFC 7143), over TCP and over RDMA (RFC 7145).
 //!
 //! ```text
 //! Server ── targets, access, limits, list of sessions
@@ -15,6 +15,7 @@
 
 mod access;
 mod connection;
+mod iser;
 mod login;
 mod mover;
 mod registry;
@@ -28,4 +29,4 @@ pub use mover::Transport;
 pub use registry::SessionInfo;
 pub use server::{Portal, Server, ServerError};
 pub use settings::{Settings, TargetSettings};
-pub use stats::SessionStats;
+pub use stats::{RdmaStats, SessionStats};

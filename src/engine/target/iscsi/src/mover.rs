@@ -72,7 +72,7 @@ pub(crate) trait Mover: Send + Sized + 'static {
     fn put_response(&mut self, bhs: &Bhs, data: &[u8], digests: Digests, tags: Self::Tags);
 
     /// Put_Data: moves `total` bytes (at least one) of the payloads of the session to the initiator, and ends
-    /// the command well.
+    /// the command well. False when the initiator has no room for them: then the command has failed.
     fn put_data(
         session: &mut Session<Self>,
         send: &mut Self,
@@ -80,7 +80,7 @@ pub(crate) trait Mover: Send + Sized + 'static {
         tags: Self::Tags,
         total: u32,
         residual: Residual,
-    );
+    ) -> bool;
 
     /// Get_Data: asks for data that the task lacks, as far as may be asked now.
     fn get_data(session: &mut Session<Self>, send: &mut Self, tag: Tag);

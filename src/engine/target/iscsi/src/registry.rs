@@ -13,8 +13,8 @@ use plimsoll_fabric::Remote;
 use plimsoll_wire::iscsi::Isid;
 
 use crate::connection::Event;
-use crate::stats::Published;
-use crate::{SessionStats, Transport};
+use crate::stats::{Published, PublishedRdma};
+use crate::{RdmaStats, SessionStats, Transport};
 
 /// What names a session (section 4.4.2).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,6 +50,8 @@ pub struct SessionInfo {
     pub since: SystemTime,
     /// What it has done.
     pub stats: SessionStats,
+    /// What its connection has done, on RDMA.
+    pub rdma: Option<RdmaStats>,
 }
 
 struct Entry {
@@ -59,6 +61,7 @@ struct Entry {
     since: SystemTime,
     remote: Remote<Event>,
     stats: Arc<Published>,
+    rdma: Arc<PublishedRdma>,
     /// A login with the same names that waits for this session to be gone.
     heir: Option<Remote<Event>>,
 }
@@ -81,6 +84,7 @@ pub(crate) struct Registered {
     registry: Arc<Registry>,
     pub tsih: u16,
     pub stats: Arc<Published>,
+    pub rdma: Arc<PublishedRdma>,
 }
 
 /// Why a session cannot be entered.
@@ -134,6 +138,7 @@ impl Registry {
         }
         sessions.last = tsih;
         let stats = Arc::new(Published::default());
+        let rdma = Arc::new(PublishedRdma::default());
         if name.target.is_some() {
             sessions.by_name.insert(name.clone(), tsih);
         }
@@ -146,10 +151,11 @@ impl Registry {
                 since: SystemTime::now(),
                 remote: remote.clone(),
                 stats: Arc::clone(&stats),
+                rdma: Arc::clone(&rdma),
                 heir: None,
             },
         );
-        Ok(Registered { registry: Arc::clone(self), tsih, stats })
+        Ok(Registered { registry: Arc::clone(self), tsih, stats, rdma })
     }
 
     /// Whether a session of that name and number lives.
@@ -172,6 +178,7 @@ impl Registry {
                 transport: entry.transport,
                 since: entry.since,
                 stats: entry.stats.read(),
+                rdma: (entry.transport == Transport::Iser).then(|| entry.rdma.read()),
             })
             .collect();
         list.sort_by_key(|info| info.tsih);

@@ -3,11 +3,12 @@
 //! Portals belong to portal groups; the tag of a group is the relative target port of the SCSI device, so a
 //! target with two groups has two target ports, which ALUA tells apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use plimsoll_fabric::rdma::Listener;
 use plimsoll_fabric::{Listening, Loops, Remote, SendQueue, Service};
 use plimsoll_storage::Blocking;
 use plimsoll_target_scsi::Device;
@@ -16,6 +17,7 @@ use plimsoll_wire::iscsi::name;
 
 use crate::access::{self, Verdict};
 use crate::connection::{Connection, Event};
+use crate::iser::RdmaPortal;
 use crate::registry::Registry;
 use crate::{AccessError, SessionInfo, Settings, TargetSettings};
 
@@ -78,6 +80,17 @@ impl Shared {
         self.targets.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
+    /// Counts a connection that has yet to log in; false when there are too many.
+    pub(crate) fn admit_login(&self, peer: SocketAddr) -> bool {
+        let limit = self.settings.logins;
+        let admitted = self.logins.fetch_add(1, Ordering::Relaxed) < limit;
+        if !admitted {
+            self.logins.fetch_sub(1, Ordering::Relaxed);
+            tracing::warn!(%peer, limit, "too many connections that have not logged in; refused");
+        }
+        admitted
+    }
+
     /// The targets that an initiator may use, with their portals, as SendTargets lists them. A portal that
     /// listens on all addresses is told by the address that the initiator reached this one by.
     pub(crate) fn records(
@@ -89,7 +102,7 @@ impl Shared {
     ) -> Vec<TargetRecord> {
         let portals = self.portals.read().unwrap_or_else(PoisonError::into_inner);
         let reached = reached.to_canonical();
-        let addresses: Vec<_> = portals
+        let mut addresses: Vec<_> = portals
             .iter()
             .filter_map(|portal| {
                 let ip = portal.address.ip();
@@ -104,6 +117,10 @@ impl Shared {
                 Some(TargetAddress { host: host.to_string(), port, group })
             })
             .collect();
+        // A portal that takes TCP and RDMA on one address is told once: the record has no word for either.
+        let mut told = HashSet::new();
+        addresses
+            .retain(|address| told.insert((address.host.clone(), address.port, address.group)));
         let targets = self.targets.read().unwrap_or_else(PoisonError::into_inner);
         let visible = targets.values().filter(|target| {
             only.is_none_or(|name| name == target.settings.name)
@@ -185,11 +202,21 @@ impl Server {
         let listening = loops
             .serve(listener, service)
             .map_err(|source| ServerError::Portal { address: told, source })?;
+        Ok(self.open_portal(listening, group))
+    }
+
+    /// Opens a portal of a portal group for iSER, on an address that may be that of a TCP portal.
+    pub fn listen_rdma(&self, loops: &Loops, listener: Box<dyn Listener>, group: u16) -> Portal {
+        let service = RdmaPortal { shared: Arc::clone(&self.shared), group };
+        self.open_portal(loops.serve_rdma(listener, service), group)
+    }
+
+    fn open_portal(&self, listening: Listening, group: u16) -> Portal {
         let number = self.shared.numbers.fetch_add(1, Ordering::Relaxed);
         let address = listening.address();
         let portal = PortalAddress { number, address, group };
         self.shared.portals.write().unwrap_or_else(PoisonError::into_inner).push(portal);
-        Ok(Portal { shared: Arc::clone(&self.shared), number, listening })
+        Portal { shared: Arc::clone(&self.shared), number, listening }
     }
 
     /// All sessions.
@@ -246,10 +273,7 @@ impl Service for PortalService {
         local: SocketAddr,
         remote: Remote<Event>,
     ) -> Option<Connection<SendQueue>> {
-        let limit = self.shared.settings.logins;
-        if self.shared.logins.fetch_add(1, Ordering::Relaxed) >= limit {
-            self.shared.logins.fetch_sub(1, Ordering::Relaxed);
-            tracing::warn!(%peer, limit, "too many connections that have not logged in; refused");
+        if !self.shared.admit_login(peer) {
             return None;
         }
         remote.post(Event::Opened);

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use plimsoll_wire::iscsi::negotiate::{DigestWish, Parameters, Wishes};
+use plimsoll_wire::iscsi::negotiate::{DigestWish, IserParameters, Parameters, Role, Wishes};
 
+use crate::session::IMMEDIATE_TASKS;
 use crate::{Access, Chap};
 
 /// Settings of the whole server.
@@ -11,6 +12,8 @@ use crate::{Access, Chap};
 pub struct Settings {
     /// What the target brings into negotiations.
     pub wishes: Wishes,
+    /// The same on RDMA connections.
+    pub iser: Wishes,
     /// Commands that one session may have outstanding: the CmdSN window. ESXi uses up to 128 a device.
     pub commands_per_session: u16,
     /// Sessions of all initiators together.
@@ -46,7 +49,26 @@ impl Default for Settings {
             default_time2retain_s: 0,
             ..Parameters::default()
         };
+        let iser = Parameters {
+            // Of each receive, one a command: what LIO takes, and what initiators send with a command.
+            max_recv_data_segment_bytes: 8192,
+            peer_max_recv_data_segment_bytes: 8192,
+            first_burst_bytes: 8192,
+            // Unsolicited data beyond the command would need receives that no window counts.
+            initial_r2t: true,
+            iser: IserParameters {
+                role: Some(Role::Target),
+                max_unexpected_pdus: IMMEDIATE_TASKS as u32,
+                ..IserParameters::default()
+            },
+            ..parameters.clone()
+        };
         Self {
+            iser: Wishes {
+                parameters: iser,
+                header_digest: DigestWish::Never,
+                data_digest: DigestWish::Never,
+            },
             wishes: Wishes {
                 parameters,
                 header_digest: DigestWish::Allow,

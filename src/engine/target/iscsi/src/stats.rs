@@ -29,26 +29,56 @@ pub struct SessionStats {
     pub outstanding: u64,
 }
 
+/// What an RDMA connection has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RdmaStats {
+    /// Sends posted.
+    pub sends: u64,
+    /// Messages received.
+    pub receives: u64,
+    /// RDMA writes posted.
+    pub writes: u64,
+    /// RDMA reads posted.
+    pub reads: u64,
+    /// Completions of sends, writes and reads.
+    pub completions: u64,
+    /// Sends, writes and reads that asked for a completion.
+    pub signalled: u64,
+    /// Times that work was handed to the adapter.
+    pub doorbells: u64,
+    /// Times that the connection woke its thread.
+    pub wake_ups: u64,
+    /// Data copied: unsolicited data, and what does not lie in registered memory of a store.
+    pub copies: u64,
+    /// Bytes of these copies.
+    pub copied_bytes: u64,
+}
+
 macro_rules! published {
-    ($($field:ident),*) => {
+    ($published:ident of $stats:ident: $($field:ident),*) => {
         /// The published counters, written by the session's thread alone.
         #[derive(Debug, Default)]
-        pub(crate) struct Published { $($field: AtomicU64),* }
+        pub(crate) struct $published { $($field: AtomicU64),* }
 
-        impl Published {
-            pub(crate) fn publish(&self, stats: &SessionStats) {
+        impl $published {
+            pub(crate) fn publish(&self, stats: &$stats) {
                 $(self.$field.store(stats.$field, Ordering::Relaxed);)*
             }
 
-            pub(crate) fn read(&self) -> SessionStats {
-                SessionStats { $($field: self.$field.load(Ordering::Relaxed)),* }
+            pub(crate) fn read(&self) -> $stats {
+                $stats { $($field: self.$field.load(Ordering::Relaxed)),* }
             }
         }
     };
 }
 
 published!(
-    commands,
+    PublishedRdma of RdmaStats: sends, receives, writes, reads, completions, signalled, doorbells, wake_ups, copies,
+    copied_bytes
+);
+
+published!(
+    Published of SessionStats: commands,
     reads,
     read_bytes,
     writes,

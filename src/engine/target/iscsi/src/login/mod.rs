@@ -21,7 +21,7 @@ use plimsoll_wire::iscsi::{Digests, Opcode};
 use crate::connection::{Event, Pending};
 use crate::mover::{Mover, Turn};
 use crate::server::{Shared, Target};
-use crate::session::Session;
+use crate::session::{Session, window};
 
 /// Largest data segment before anything is negotiated (section 13.12).
 const LOGIN_SEGMENT_BYTES: usize = 8192;
@@ -274,8 +274,7 @@ impl<M: Mover> Login<M> {
     }
 
     fn max_cmd_sn(&self, request: &LoginRequest) -> u32 {
-        let window = u32::from(self.shared.settings.commands_per_session.max(1));
-        request.cmd_sn.wrapping_add(window - 1)
+        request.cmd_sn.wrapping_add(window(&self.shared.settings) - 1)
     }
 
     fn response(&mut self, request: &LoginRequest, transit: bool) -> LoginResponse {

@@ -142,7 +142,7 @@ impl<M: Mover> Session<M> {
                     .read(offset, total as usize, &mut |payload| payloads.push(payload));
                 match ready {
                     Ok(Ready::Now) => {
-                        self.send_read(io.send, command.itt, expected.tags, total, residual)
+                        self.send_read(io.send, command.itt, expected.tags, total, residual);
                     }
                     Ok(Ready::Blocking) => {
                         let unit = Arc::clone(unit);

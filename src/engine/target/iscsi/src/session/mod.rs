@@ -4,13 +4,14 @@
 //! * [`command`]: SCSI commands; `read` and `write` paths.
 //! * [`delayed`]: commands that wait because of their task attribute.
 //! * [`reply`]: read data, responses, rejects.
-//! * [`tcp`]: how data moves on TCP.
+//! * [`tcp`], [`iser`]: how data moves.
 //! * [`management`]: task management, and what other nexuses do to this one.
 //! * [`link`]: NOP, text, logout, asynchronous messages.
 //! * [`tasks`], [`memory`]: open tasks and what they hold.
 
 mod command;
 mod delayed;
+mod iser;
 mod link;
 mod management;
 mod memory;
@@ -34,11 +35,11 @@ use plimsoll_wire::iscsi::pdu::{self, RejectReason, Sequence};
 use plimsoll_wire::iscsi::text::{Assembler, Chunks};
 use plimsoll_wire::iscsi::{Bhs, Digests, Opcode, Pdu, serial};
 
-use crate::SessionStats;
 use crate::connection::Event;
 use crate::mover::{Mover, Turn};
 use crate::registry::Registered;
 use crate::server::Shared;
+use crate::{SessionStats, Settings};
 pub(crate) use management::Fence;
 pub(crate) use tasks::Tag;
 use tasks::{SLOTS_MAX, Tasks};
@@ -46,7 +47,7 @@ use tasks::{SLOTS_MAX, Tasks};
 /// Frames kept for commands that came before their turn may have so many bytes in all.
 const EARLY_BYTES_MAX: usize = 4 << 20;
 /// Tasks for immediate commands, beyond the window.
-const IMMEDIATE_TASKS: usize = 16;
+pub(crate) const IMMEDIATE_TASKS: usize = 16;
 
 /// Who is at the other end.
 pub(crate) struct Peer {
@@ -126,10 +127,9 @@ impl<M: Mover> Session<M> {
         registered: Registered,
         now: Instant,
     ) -> Self {
-        let window = usize::from(shared.settings.commands_per_session).max(1);
         Self {
             nexus,
-            window: window.min(SLOTS_MAX - 1 - IMMEDIATE_TASKS) as u32,
+            window: window(&shared.settings),
             shared,
             remote,
             host: peer.address.ip().to_canonical(),
@@ -398,6 +398,12 @@ impl<M: Mover> Session<M> {
             "session closed"
         );
     }
+}
+
+/// Commands that a session may have outstanding.
+pub(crate) fn window(settings: &Settings) -> u32 {
+    let wanted = usize::from(settings.commands_per_session).max(1);
+    wanted.min(SLOTS_MAX - 1 - IMMEDIATE_TASKS) as u32
 }
 
 fn cmd_sn(bhs: &Bhs) -> u32 {

@@ -40,9 +40,10 @@ impl<M: Mover> Session<M> {
             let none = Residual::None;
             return self.send_response(send, itt, tags, Status::Good, &[], residual, none, 0);
         }
-        M::put_data(self, send, itt, tags, total, residual);
-        self.stats.reads += 1;
-        self.stats.read_bytes += u64::from(total);
+        if M::put_data(self, send, itt, tags, total, residual) {
+            self.stats.reads += 1;
+            self.stats.read_bytes += u64::from(total);
+        }
     }
 
     /// Ends a command by what the device server says.
@@ -116,7 +117,8 @@ impl<M: Mover> Session<M> {
         exp_data_sn: u32,
     ) {
         let sequence = self.next_sequence();
-        let segment = if sense.is_empty() { Vec::new() } else { sense_segment(sense) };
+        let mut segment = if sense.is_empty() { Vec::new() } else { sense_segment(sense) };
+        segment.truncate(self.parameters.peer_max_recv_data_segment_bytes as usize);
         let response = ScsiResponse {
             response: 0,
             status: status as u8,

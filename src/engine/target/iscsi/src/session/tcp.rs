@@ -60,7 +60,7 @@ impl Mover for SendQueue {
         (): (),
         total: u32,
         residual: Residual,
-    ) {
+    ) -> bool {
         let segment_max = session.parameters.peer_max_recv_data_segment_bytes;
         let max_burst = session.parameters.max_burst_bytes;
         let mut payloads = std::mem::take(&mut session.payloads);
@@ -118,6 +118,7 @@ impl Mover for SendQueue {
         }
         drop(rest);
         session.payloads = payloads; // keeps its room
+        true
     }
 
     fn get_data(session: &mut Session<Self>, send: &mut Self, tag: Tag) {

@@ -296,7 +296,7 @@ impl<M: Mover> Session<M> {
     }
 
     /// Lets the task fail; what was said first stays.
-    fn fail(&mut self, tag: Tag, completion: Completion) {
+    pub(super) fn fail(&mut self, tag: Tag, completion: Completion) {
         if let Some(out) = self.out(tag)
             && !out.has_failed()
         {
@@ -304,7 +304,7 @@ impl<M: Mover> Session<M> {
         }
     }
 
-    fn out(&mut self, tag: Tag) -> Option<&mut Out> {
+    pub(super) fn out(&mut self, tag: Tag) -> Option<&mut Out> {
         match &mut self.tasks.get_mut(tag)?.work {
             Work::Out(out) => Some(out),
             _ => None,
@@ -324,7 +324,7 @@ impl<M: Mover> Session<M> {
 
     /// Asks for more data, or ends the task, as far as it can go now.
     #[inline]
-    fn advance(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
+    pub(super) fn advance(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(out) = self.out(tag) else { return };
         if out.has_failed() {
             out.fetching = out.fetching && io.send.cancel(tag);
@@ -336,6 +336,9 @@ impl<M: Mover> Session<M> {
                 self.end_received(tag, io);
             } else {
                 M::get_data(self, io.send, tag);
+                if self.out(tag).is_some_and(|out| out.has_failed() && !out.is_owed()) {
+                    self.end_failed(tag, io);
+                }
             }
         }
     }
