@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use mio::Waker;
+
 use crate::{Error, Op, Options, Payload, RdmaCounters, Sink, Transport, Url, iscsi, nfs};
 
 /// What a flow (one connection) is doing.
@@ -95,6 +97,19 @@ pub trait Datastore: Send {
 
     /// Counters per flow; the index is the `flow` of completions.
     fn flows(&self) -> Vec<FlowCounters>;
+
+    /// Vendor and product of the unit; empty where the protocol tells none.
+    fn model(&self) -> String {
+        String::new()
+    }
+
+    /// Makes a poll that waits in another thread return. None: this client cannot be woken.
+    fn waker(&mut self) -> Option<Waker> {
+        None
+    }
+
+    /// Lets what is under way end, and connects anew by the preferred portal; what is submitted meanwhile waits.
+    fn reconnect(&mut self) {}
 
     /// Logs out; whatever has no answer is completed as lost.
     fn close(&mut self, sink: &mut dyn Sink);

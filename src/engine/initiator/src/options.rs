@@ -102,6 +102,9 @@ pub struct Options {
     /// Further portals of the same unit, as `host:port` (iSCSI over TCP) or `iser:host:port` (over RDMA); the
     /// paths of one unit may differ in that.
     pub portals: Vec<String>,
+    /// Portals of the same portal group that the URL's own flows use when the URL's portal cannot be reached, in
+    /// this order: `host:port`, or `iser:host:port` (iSCSI).
+    pub fallback: Vec<String>,
     /// Spread over the paths (iSCSI).
     pub policy: Policy,
     /// What this side proves to the target; a user in the URL goes before it.
@@ -143,6 +146,7 @@ impl Default for Options {
         Self {
             connections: 1,
             portals: Vec::new(),
+            fallback: Vec::new(),
             policy: Policy::default(),
             chap: None,
             mutual_chap: None,

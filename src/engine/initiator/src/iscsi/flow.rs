@@ -23,6 +23,8 @@ use crate::{Error, FlowState};
 const FIRST_BACK_OFF: Duration = Duration::from_millis(50);
 /// The longest wait between attempts to reconnect.
 const MAX_BACK_OFF: Duration = Duration::from_secs(3);
+/// How long a session that shall end waits for its commands.
+const DRAIN_WAIT: Duration = Duration::from_secs(5);
 /// Redirections followed in a row.
 const MAX_MOVES: u8 = 4;
 /// The longest that a target's Time2Wait is honoured.
@@ -52,8 +54,10 @@ struct Pace {
 pub(super) struct Flow {
     settings: Arc<Settings>,
     token: Token,
-    /// As configured; redirections do not change it.
-    portal: Portal,
+    /// As configured, the preferred one first; redirections do not change them.
+    candidates: Vec<Portal>,
+    /// The candidate in use or being tried.
+    at: usize,
     /// Where it is really looked for.
     place: Portal,
     moves: u8,
@@ -84,13 +88,15 @@ pub(super) struct Flow {
     pub ups: u64,
     pub last_end: Option<LinkEnd>,
     wants_refresh: bool,
+    /// No more commands: the session is logged out when the last has ended, at the latest then.
+    draining: Option<Instant>,
     closing: bool,
 }
 
 impl Flow {
     pub fn new(
         settings: Arc<Settings>,
-        portal: Portal,
+        candidates: Vec<Portal>,
         lun: LunField,
         token: usize,
         now: Instant,
@@ -98,8 +104,9 @@ impl Flow {
         Ok(Self {
             settings,
             token: Token(token),
-            portal,
-            place: portal,
+            place: candidates[0],
+            candidates,
+            at: 0,
             moves: 0,
             isid: new_isid()?,
             lun,
@@ -121,12 +128,23 @@ impl Flow {
             ups: 0,
             last_end: None,
             wants_refresh: false,
+            draining: None,
             closing: false,
         })
     }
 
+    /// The portal in use or being tried.
     pub fn portal(&self) -> Portal {
-        self.portal
+        self.candidates[self.at]
+    }
+
+    /// Goes back to the preferred portal: what is under way ends first, what comes meanwhile waits.
+    pub fn reconnect(&mut self, now: Instant) {
+        if self.up {
+            self.draining = Some(now + DRAIN_WAIT);
+        } else {
+            self.retry_at = Some(now);
+        }
     }
 
     pub fn state(&self) -> FlowState {
@@ -141,7 +159,8 @@ impl Flow {
 
     /// Why it is not worth waiting for the flow.
     pub fn refusal(&self) -> Option<&LinkEnd> {
-        self.last_end.as_ref().filter(|end| !self.up && end.is_final())
+        let tried = self.attempts as usize >= self.candidates.len();
+        self.last_end.as_ref().filter(|end| !self.up && tried && end.is_final())
     }
 
     pub fn tcp_info(&self) -> TcpInfo {
@@ -151,7 +170,7 @@ impl Flow {
     }
 
     pub fn rdma_counters(&self) -> Option<RdmaCounters> {
-        if self.portal.transport != Transport::Iser {
+        if !self.candidates.iter().any(|portal| portal.transport == Transport::Iser) {
             return None;
         }
         let mut counters = self.link.as_ref().and_then(Link::rdma_counters).unwrap_or_default();
@@ -204,7 +223,7 @@ impl Flow {
             return Ok(());
         }
         let Settings { keepalive, op_timeout, .. } = *self.settings;
-        let depth = self.settings.depth(self.portal.transport);
+        let depth = self.settings.depth(self.place.transport);
         let Some((session, mut out)) = link.session() else { return Ok(()) };
         session.grow_depth(depth);
         if let (Some(limit), Some(abort_limit)) =
@@ -219,6 +238,9 @@ impl Flow {
         }
         if silence >= keepalive {
             session.ping(&mut out, now);
+        }
+        if self.draining.is_some_and(|until| until <= now) {
+            return Err(LinkEnd::Close(Close::Finished)); // the new session ends what is left
         }
         if self.wants_refresh
             && self.setup.is_none()
@@ -309,6 +331,7 @@ impl Flow {
     #[inline]
     pub fn give(&mut self, part: Part, command: impl FnOnce(Part) -> Command) {
         if self.queue.is_empty()
+            && self.draining.is_none()
             && let Some((session, mut out)) = self.link.as_mut().and_then(Link::session)
             && session.has_room()
             && session.command(&mut out, command(part))
@@ -321,10 +344,16 @@ impl Flow {
     /// Moves waiting questions and parts to the wire as far as the window allows.
     #[inline]
     pub fn pump(&mut self, mut command: impl FnMut(Part) -> Command) {
-        if self.queue.is_empty() && self.setup.is_none() {
+        if self.queue.is_empty() && self.setup.is_none() && self.draining.is_none() {
             return;
         }
         let Some((session, mut out)) = self.link.as_mut().and_then(Link::session) else { return };
+        if self.draining.is_some() {
+            if session.due().0 == 0 {
+                session.logout(&mut out, Instant::now());
+            }
+            return;
+        }
         if let Some(setup) = &mut self.setup {
             setup.ask(session, &mut out, Instant::now());
         }
@@ -339,9 +368,11 @@ impl Flow {
     /// The link is gone: gives back all parts (with whether each was being aborted) and plans the next attempt.
     pub fn lose(&mut self, end: LinkEnd, now: Instant) -> Vec<(Part, bool)> {
         let was_up = std::mem::replace(&mut self.up, false);
-        let transport = self.portal.transport;
-        tracing::debug!(portal = %self.portal, %transport, %end, was_up, "iSCSI link ended");
+        let portal = self.portal();
+        let transport = portal.transport;
+        tracing::debug!(%portal, %transport, %end, was_up, "iSCSI link ended");
         self.setup = None;
+        self.draining = None;
         self.deadline = None;
         self.wants_refresh = false;
         let mut parts = Vec::new();
@@ -355,8 +386,14 @@ impl Flow {
             }
         }
         parts.extend(self.queue.drain(..).map(|part| (part, false)));
-        self.place = self.portal;
-        let mut wait = match self.attempts {
+        // A session that was lost is first made again by the preferred portal.
+        let next = if was_up { 0 } else { (self.at + 1) % self.candidates.len() };
+        let others_left = next != 0;
+        self.at = next;
+        self.place = self.portal();
+        let rounds = self.attempts / self.candidates.len() as u32;
+        let mut wait = match rounds {
+            _ if others_left => Duration::ZERO,
             // RDMA targets may need a moment: some have the memory for a connection only the second time.
             0 if transport == Transport::Iser => FIRST_BACK_OFF,
             0 => Duration::ZERO,
@@ -371,7 +408,7 @@ impl Flow {
             self.moves += 1;
             self.place.address = address;
             wait = Duration::ZERO;
-        } else if end.is_final() {
+        } else if end.is_final() && !others_left {
             wait = MAX_BACK_OFF;
         }
         let earliest = now + wait;

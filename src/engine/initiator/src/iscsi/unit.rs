@@ -10,10 +10,11 @@
 
 mod turn;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mio::{Events, Poll};
+use mio::{Events, Poll, Waker};
 use plimsoll_fabric::{Close, RECEIVE_BUFFER_BYTES};
 use plimsoll_wire::scsi::LunField;
 
@@ -70,6 +71,8 @@ pub(super) struct Unit {
     tick: Duration,
     /// Since when no path carries operations.
     pathless_since: Option<Instant>,
+    /// The waker was used since the last poll.
+    is_woken: bool,
 }
 
 /// Takes the completions of a time when there are none.
@@ -90,24 +93,34 @@ impl Unit {
                 reason: "1 to 1024 sessions per portal".to_owned(),
             });
         }
-        let mut portals = vec![(url.transport, tcp::resolve(&url.host, url.port)?)];
-        for portal in &options.portals {
+        let first = |transport, addresses: Vec<SocketAddr>| {
+            addresses.first().map(|&address| Portal { transport, address })
+        };
+        let named = |portal: &String| {
             let (transport, authority) = Transport::of_portal(portal);
             let port = plimsoll_wire::iscsi::PORT;
-            portals.push((transport, tcp::resolve_authority(authority, port)?));
+            Ok::<_, Error>(first(transport, tcp::resolve_authority(authority, port)?))
+        };
+        let mut own = Vec::from_iter(first(url.transport, tcp::resolve(&url.host, url.port)?));
+        for portal in &options.fallback {
+            own.extend(named(portal)?);
         }
-        let uses_rdma = portals.iter().any(|(transport, _)| *transport == Transport::Iser);
-        if uses_rdma {
+        let mut paths = vec![own];
+        for portal in &options.portals {
+            paths.push(Vec::from_iter(named(portal)?));
+        }
+        let is_rdma = |portal: &Portal| portal.transport == Transport::Iser;
+        let uses_rdma = paths.iter().flatten().any(is_rdma);
+        if paths.iter().any(|path| !path.is_empty() && path.iter().all(is_rdma)) {
             settings.rdma()?;
         }
         let now = Instant::now();
         let field = LunField::unit(u32::from(url.lun));
         let mut flows = Vec::new();
-        for (transport, addresses) in portals {
-            let Some(&address) = addresses.first() else { continue };
-            let portal = Portal { transport, address };
+        for path in paths.into_iter().filter(|path| !path.is_empty()) {
             for _ in 0..options.connections {
-                flows.push(Flow::new(Arc::clone(&settings), portal, field, flows.len(), now)?);
+                let settings = Arc::clone(&settings);
+                flows.push(Flow::new(settings, path.clone(), field, flows.len(), now)?);
             }
         }
         let io = |what| move |source| Error::Io { what, source };
@@ -137,6 +150,7 @@ impl Unit {
             tick_at: now,
             tick: TICK.min(shortest / 4).max(Duration::from_millis(5)),
             pathless_since: Some(now),
+            is_woken: false,
         };
         unit.wait_for_paths(now)?;
         Ok(unit)
@@ -421,6 +435,25 @@ impl Datastore for Unit {
             counters.last_end = flow.last_end.as_ref().map(ToString::to_string);
         }
         all
+    }
+
+    fn model(&self) -> String {
+        format!("{} {}", self.facts.vendor.trim(), self.facts.product.trim())
+    }
+
+    fn waker(&mut self) -> Option<Waker> {
+        Waker::new(self.poll.registry(), turn::WAKER).ok()
+    }
+
+    fn reconnect(&mut self) {
+        let now = Instant::now();
+        for index in 0..self.flows.len() {
+            self.flows[index].reconnect(now);
+            let core = &self.core;
+            self.flows[index].pump(|part| core.command(part));
+            self.mark_unsent(index);
+        }
+        self.flow_wake_is_stale = true;
     }
 
     fn close(&mut self, sink: &mut dyn Sink) {

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use mio::Token;
+
 use super::super::core::{Core, Turn};
 use super::super::flow::Flow;
 use super::super::session::Part;
@@ -17,6 +19,9 @@ const COALESCE_SHARE: u64 = 3;
 const COALESCE_BYTES: u64 = 96 << 10;
 /// ... and for no longer than this.
 const COALESCE_WAIT: Duration = Duration::from_micros(300);
+
+/// The token of the unit's waker, beyond every flow.
+pub(super) const WAKER: Token = Token(usize::MAX);
 
 impl Unit {
     /// Sends what was submitted, in one go per flow.
@@ -69,6 +74,9 @@ impl Unit {
                 return Ok(self.housekeeping(sink));
             }
             completed += self.receive_ready(sink);
+            if std::mem::take(&mut self.is_woken) {
+                return Ok(completed + self.housekeeping(sink));
+            }
             if completed > 0 {
                 if Instant::now() >= self.tick_at {
                     completed += self.housekeeping(sink);
@@ -102,6 +110,7 @@ impl Unit {
             self.take_what_is_there();
         }
         for event in &self.events {
+            self.is_woken |= event.token() == WAKER;
             let index = event.token().0;
             let Some(flow) = self.flows.get_mut(index) else { continue };
             let Some(link) = &mut flow.link else { continue };
