@@ -5,6 +5,7 @@
 
 mod advise;
 mod catalog;
+mod doctor;
 mod fit;
 mod inventory;
 mod openapi;
@@ -48,6 +49,8 @@ enum Command {
     Probe(Box<probe::Args>),
     /// Serve datastores over iSCSI and NFSv3: pools, volumes, service tiers.
     Target(target::Args),
+    /// Say what this machine can do: RDMA, limits, ports, clock, and what to do about the rest.
+    Doctor(doctor::Args),
     /// Start the HTTP service.
     Serve(serve::Args),
     /// Print the OpenAPI document.
@@ -80,6 +83,7 @@ pub fn run() -> ExitCode {
         Command::Catalog(args) => catalog::run(&args),
         Command::Probe(args) => probe::run(*args),
         Command::Target(args) => target::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Openapi(args) => openapi::run(&args),
     };

@@ -14,6 +14,7 @@ use plimsoll::http::{App, router};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
+mod advice;
 mod killed;
 
 const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";

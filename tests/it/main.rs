@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
 mod borders;
+mod engine;
 mod exit_status;
 mod hostile;
 mod http;

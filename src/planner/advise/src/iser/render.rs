@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::advice::{Advice, Group, Step, Verdict};
-use super::catalog::Published;
+use super::catalog::{Gain, Published, Results};
 
 /// Names of hosts in a line before the rest is counted.
 const NAMES_SHOWN: usize = 12;
@@ -139,7 +139,27 @@ impl Advice {
     }
 }
 
+impl Results {
+    /// What they say against themselves, each in a sentence.
+    #[must_use]
+    pub fn contradictions(&self) -> Vec<String> {
+        let contradicted =
+            |result: &&Published| result.gain_pct.iter().any(|gain| result.is_contradicted(gain));
+        let sentence = |result: &Published| {
+            let gain = |gain: &Gain| format!("{:+} % by the {}", gain.pct, gain.place);
+            let gains: Vec<String> = result.gain_pct.iter().map(gain).collect();
+            format!("{}: {}; {}", result.id, gains.join(", "), result.note)
+        };
+        self.results.iter().filter(contradicted).map(sentence).collect()
+    }
+}
+
 impl Published {
+    fn is_contradicted(&self, gain: &Gain) -> bool {
+        let against = |other: &Gain| other.quantity == gain.quantity && other.pct != gain.pct;
+        self.gain_pct.iter().any(against)
+    }
+
     /// In one line; contradictory gains are shown as such.
     #[must_use]
     pub fn line(&self) -> String {
@@ -152,12 +172,11 @@ impl Published {
             parts.push(format!("latency {before} -> {after} ms"));
         }
         for gain in &self.gain_pct {
-            let contradicted = self
-                .gain_pct
-                .iter()
-                .any(|other| other.quantity == gain.quantity && other.pct != gain.pct);
-            let place =
-                if contradicted { format!(" by the {}", gain.place) } else { String::new() };
+            let place = if self.is_contradicted(gain) {
+                format!(" by the {}", gain.place)
+            } else {
+                String::new()
+            };
             parts.push(format!("{} {:+} %{place}", gain.quantity, gain.pct));
         }
         line.push_str(&parts.join(", "));

@@ -1,5 +1,7 @@
 //! `plimsoll probe`: measures datastores.
 
+mod compare;
+
 use std::{
     io::{BufReader, IsTerminal as _},
     path::PathBuf,
@@ -9,7 +11,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand, ValueEnum};
 use plimsoll_probe::{
     Error,
-    client::ClientOptions,
+    client::{ClientOptions, Rdma},
     command,
     flags::Flags,
     guard, host, interrupt, output, preflight,
@@ -34,6 +36,8 @@ pub struct Args {
 enum Action {
     /// Measure a matrix of hosts, datastores, flows, blocks, mixes and depths.
     Sweep(Box<SweepArgs>),
+    /// Measure the same workloads over several ways to one array, in turns: iSCSI, iSER, NFS.
+    Compare(Box<compare::CompareArgs>),
     /// Check paths, MTU, subnets, limits, before measuring.
     Preflight(PreflightArgs),
     /// Remove what crashed runs left on NFS exports.
@@ -45,7 +49,7 @@ enum Action {
 
 #[derive(Debug, Parser)]
 struct RunArgs {
-    /// Datastores: iscsi://[user%secret@]host[:port]/iqn/lun, nfs://host[:port]/export.
+    /// Datastores: iscsi://[user%secret@]host[:port]/iqn/lun, iser://…, nfs://host[:port]/export.
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
     #[command(flatten)]
@@ -144,7 +148,7 @@ struct ClientArgs {
     /// Flows to each portal: iSCSI sessions or NFS connections.
     #[arg(long, default_value_t = 1)]
     connections: u16,
-    /// Further portals of the same iSCSI unit.
+    /// Further portals of the same iSCSI unit; iser:HOST:PORT over RDMA.
     #[arg(long, value_name = "HOST:PORT")]
     portal: Vec<String>,
     /// iSCSI path policy: fixed, mru, rr:IOPS, rr:bytes=N, lqd, latency.
@@ -205,7 +209,7 @@ struct SafetyArgs {
     budget_time: Option<f64>,
 }
 
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(next_help_heading = "Output")]
 struct PrintArgs {
     /// Format of the result.
@@ -281,8 +285,9 @@ struct CleanArgs {
     client: ClientArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum FormatName {
+    #[default]
     Text,
     Json,
     Csv,
@@ -310,10 +315,11 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let outcome = match args.action {
         None => measure(&args.run),
         Some(Action::Sweep(args)) => sweep_over(&args),
+        Some(Action::Compare(args)) => compare::run(*args),
         Some(Action::Preflight(args)) => check(&args),
         Some(Action::Clean(args)) => clean(&args),
         Some(Action::Worker) => {
-            let rdma = plimsoll_probe::client::Rdma::default();
+            let rdma = Rdma(crate::rdma::fabric());
             host::work(BufReader::new(std::io::stdin()), std::io::stdout(), &rdma)?;
             return Ok(Outcome::Done);
         }
@@ -375,7 +381,7 @@ fn sweep_over(args: &SweepArgs) -> anyhow::Result<Outcome> {
 
 fn check(args: &PreflightArgs) -> anyhow::Result<Outcome> {
     let options = preflight::Options {
-        client: args.client.options()?,
+        client: args.client.options(&args.urls)?,
         payload_bytes: args.payload,
         seconds: args.seconds,
         netns: args.client.netns.first().cloned(),
@@ -387,7 +393,7 @@ fn check(args: &PreflightArgs) -> anyhow::Result<Outcome> {
 }
 
 fn clean(args: &CleanArgs) -> anyhow::Result<Outcome> {
-    let options = args.client.options()?.options(1)?;
+    let options = args.client.options(&args.urls)?.options(1)?;
     let mut kept = false;
     for url in &args.urls {
         let shown = Target::new(url).shown;
@@ -407,7 +413,7 @@ impl RunArgs {
             urls: self.urls.clone(),
             stages: stages.workloads,
             is_curve: stages.is_curve,
-            client: self.client.options()?,
+            client: self.client.options(&self.urls)?,
             permission: guard::Permission {
                 names: self.safety.allow_write.clone(),
                 destroy_data: self.safety.destroy_data,
@@ -463,7 +469,11 @@ impl RunArgs {
 }
 
 impl ClientArgs {
-    fn options(&self) -> anyhow::Result<ClientOptions> {
+    fn options(&self, urls: &[String]) -> anyhow::Result<ClientOptions> {
+        // The libraries are opened only where somebody asks for RDMA.
+        let wants_rdma = urls.iter().any(|url| url.starts_with("iser://"))
+            || self.portal.iter().any(|portal| portal.starts_with("iser:"));
+        let rdma = if wants_rdma { Rdma(crate::rdma::fabric()) } else { Rdma::default() };
         let mutual_chap = match &self.mutual_chap {
             None => None,
             Some(text) => {
@@ -485,6 +495,7 @@ impl ClientArgs {
             stable: self.stable.clone(),
             uid: self.uid,
             gid: self.gid,
+            rdma,
             ..ClientOptions::default()
         })
     }
