@@ -97,6 +97,11 @@ impl Sends {
         self.region.memory().len()
     }
 
+    /// Sends that can be outstanding.
+    pub fn count(&self) -> u32 {
+        self.count as u32
+    }
+
     /// Sends that can go out now.
     #[inline]
     pub fn room(&self) -> u64 {

@@ -172,12 +172,16 @@ impl Mover<'_> {
     /// Sends a PDU: header, `bhs`, and its data segment without padding.
     #[inline]
     pub fn send(&mut self, header: &Header, bhs: &Bhs, data: &[u8]) {
+        if data.len() > buffers::SEND_DATA_MAX {
+            return self.fail(RdmaError::BadWork("a PDU with more data than a send takes"));
+        }
         self.post(header, bhs, |send| send.put(data));
     }
 
     /// Sends a command with immediate data, which is copied: the send may outlive the payload.
     #[inline]
     pub fn send_immediate(&mut self, header: &Header, bhs: &Bhs, data: &Payload) {
+        debug_assert!(data.len() <= buffers::SEND_DATA_MAX, "longer data is fetched");
         self.buffers.copies += 1;
         self.buffers.copied_bytes += data.len() as u64;
         self.post(header, bhs, |send| send.copy(data));
@@ -187,7 +191,7 @@ impl Mover<'_> {
     fn post(&mut self, header: &Header, bhs: &Bhs, fill: impl FnOnce(&mut buffers::Send<'_>)) {
         let sends = &mut self.buffers.sends;
         if sends.room() == 0 {
-            let depth = sends.room() as u32;
+            let depth = sends.count();
             return self.fail(RdmaError::QueueFull { queue: "send", depth });
         }
         let mut send = sends.begin();

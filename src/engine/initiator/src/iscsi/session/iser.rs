@@ -104,14 +104,17 @@ impl Session {
         upper: &mut U,
     ) -> Result<(), Close> {
         let Some(task) = self.tasks.get_mut(header.itt) else { return Ok(()) };
+        let missing = match header.residual {
+            Residual::None | Residual::Overflow(_) => 0,
+            Residual::Underflow(missing) => missing,
+        };
+        let Some(moved) = task.len.checked_sub(missing) else {
+            let what = "a residual is larger than what was to be transferred";
+            return Err(Close::Protocol(what.to_owned()));
+        };
         let Some(held) = task.held.take() else { return Ok(()) };
         if task.is_read && may_have_data(header) {
-            task.moved = match header.residual {
-                Residual::None | Residual::Overflow(_) => task.len,
-                Residual::Underflow(missing) => task.len.checked_sub(missing).ok_or_else(|| {
-                    Close::Protocol("a residual is larger than what was to be read".to_owned())
-                })?,
-            };
+            task.moved = moved;
             let data = mover.placed(held, task.moved as usize);
             match task.owner {
                 Owner::Part(part) if !data.is_empty() => upper.data(part, part.at, data),

@@ -2,6 +2,7 @@
 //! target, tgt and whatever else speaks iSCSI.
 
 mod fake;
+mod iser;
 mod misbehaving;
 mod paths;
 mod retries;
