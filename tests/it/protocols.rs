@@ -7,8 +7,10 @@ const BEGIN: &str = "<!-- sections: begin -->\n";
 const END: &str = "<!-- sections: end -->";
 
 /// Prefix of a test's name and the document it stands for.
-const DOCUMENTS: [(&str, &str); 9] = [
+const DOCUMENTS: [(&str, &str); 11] = [
     ("rfc7143", "RFC 7143 (iSCSI)"),
+    ("rfc7145", "RFC 7145 (iSER)"),
+    ("pitfall", "Pitfalls of iSER peers, by the numbers above"),
     ("rfc1994", "RFC 1994 (CHAP)"),
     ("rfc1813", "RFC 1813 (NFSv3)"),
     ("rfc5531", "RFC 5531 (ONC RPC)"),

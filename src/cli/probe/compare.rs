@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use plimsoll_advise::iser::Catalog;
+use plimsoll_advise::iser::{Catalog, Published};
 use plimsoll_probe::{
     compare::{self, Reference},
     interrupt,
@@ -84,7 +84,7 @@ fn published() -> Reference {
     Reference {
         source: format!("{} ({})", results.source, results.date),
         setting: results.setting.clone(),
-        results: results.results.iter().map(|result| result.line()).collect(),
+        results: results.results.iter().map(Published::line).collect(),
         contradictions: results.contradictions(),
     }
 }
