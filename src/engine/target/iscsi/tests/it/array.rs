@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plimsoll_fabric::Loops;
+use plimsoll_fabric::rdma::Fabric;
 use plimsoll_storage::{Blocking, Kind, Limit, Limits, Volume, VolumeSettings};
 use plimsoll_target_iscsi::{Access, Portal, Server, Settings, TargetSettings};
 use plimsoll_target_scsi::{Device, Identity, LogicalUnit, Port, UnitSettings};
@@ -19,7 +20,7 @@ pub struct Array {
     pub portals: Vec<Portal>,
     pub server: Server,
     blocking: Arc<Blocking>,
-    _loops: Loops,
+    loops: Loops,
 }
 
 #[derive(Default)]
@@ -49,6 +50,7 @@ impl Builder {
                 kind: Kind::Block,
                 size_bytes: LUN_BYTES,
                 limits: Limits { volume, ..Limits::default() },
+                remote: None,
             };
             Volume::memory(settings, serial)
         };
@@ -69,7 +71,7 @@ impl Builder {
                 server.listen(&loops, listener, group).unwrap()
             })
             .into();
-        Array { portals, server, blocking, _loops: loops }
+        Array { portals, server, blocking, loops }
     }
 }
 
@@ -82,6 +84,16 @@ impl Array {
         let mut builder = Builder::default();
         change(&mut builder);
         builder.start()
+    }
+
+    /// Takes RDMA on the address of the first portal too.
+    pub fn listen_rdma(&mut self, fabric: &dyn Fabric) {
+        self.listen_rdma_on(fabric, self.address());
+    }
+
+    pub fn listen_rdma_on(&mut self, fabric: &dyn Fabric, address: SocketAddr) {
+        let listener = fabric.listen(address).unwrap();
+        self.portals.push(self.server.listen_rdma(&self.loops, listener, 1));
     }
 
     /// The portal of group 1.

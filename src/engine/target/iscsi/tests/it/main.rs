@@ -4,6 +4,7 @@
 mod array;
 mod chap;
 mod data;
+mod iser;
 mod limits;
 mod login;
 mod management;
