@@ -26,6 +26,7 @@ fn device() -> Arc<Device> {
             kind: Kind::Block,
             size_bytes: SIZE,
             limits: Default::default(),
+            remote: None,
         };
         let volume = Volume::memory(settings, &format!("{lun:016x}"));
         device.map(lun, LogicalUnit::new(volume, UnitSettings::default()));

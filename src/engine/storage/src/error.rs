@@ -27,8 +27,8 @@ pub enum StoreError {
         /// Bytes that may be allocated.
         limit: u64,
     },
-    /// An adapter is writing into the range; the command may be tried again at once.
-    #[error("an RDMA write into the range is under way; try again")]
+    /// An adapter is writing into the range, or too much waits for a remote volume: the command may be tried again.
+    #[error("the range, or the remote volume, is busy; try again")]
     Busy,
     /// The host's file system failed.
     #[error("{operation} failed: {kind}")]
@@ -233,6 +233,14 @@ pub enum ArrayError {
         volume: String,
         /// Where its data was.
         path: PathBuf,
+    },
+    /// A remote volume cannot be what was asked for.
+    #[error("remote volume {volume}: {reason}")]
+    Remote {
+        /// The volume.
+        volume: String,
+        /// Why, and what to do.
+        reason: String,
     },
     /// The backing folder failed.
     #[error("{path}: {source}")]

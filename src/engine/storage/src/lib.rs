@@ -28,6 +28,7 @@ pub use pool::{PoolSettings, PoolStatus, Qos, Tier};
 pub use rules::Rules;
 pub use space::Space;
 pub use store::{
-    BlockStore, Charge, FileStore, MemoryStore, Place, Placement, Provisioning, Ready,
+    BlockStore, Charge, FileStore, MemoryStore, Place, Placement, Provisioning, Ready, Remote,
+    RemoteDone, RemoteOperation, RemoteStore,
 };
 pub use volume::{Kind, Volume, VolumeSettings};

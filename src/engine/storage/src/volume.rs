@@ -40,6 +40,9 @@ pub struct VolumeSettings {
     /// Its limits. In a pool with manual quality of service, `limits.volume.mib_per_s` is its throughput.
     #[serde(default)]
     pub limits: Limits,
+    /// The unit of a remote target that holds its bytes, as a URL; its size is then that unit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
 }
 
 /// A volume, shared by everybody who serves it.

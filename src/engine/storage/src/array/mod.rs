@@ -22,7 +22,7 @@ use crate::pool::{PoolShare, throughput};
 use crate::volume::{Parts, quota};
 use crate::{
     ArrayError, BlockStore, Charge, FileStore, Kind, Limit, MemoryStore, PoolSettings, PoolStatus,
-    Qos, Rules, Space, StoreError, Tier, Volume,
+    Qos, Remote, RemoteStore, Rules, Space, StoreError, Tier, Volume, VolumeSettings,
 };
 
 /// Seconds of Unix time; tests set their own.
@@ -39,7 +39,14 @@ pub struct ArraySettings {
     pub host_limit: Limit,
     /// The clock that cool-downs are measured by.
     pub clock: Clock,
+    /// Who speaks to the targets of remote volumes; without it there are none.
+    pub connect: Option<Connect>,
 }
+
+/// Begins to speak to the unit of a remote volume: its name, its URL, and its size when that is known from before.
+/// With a known size it returns at once and goes on in the background; without, when the size is known.
+pub type Connect =
+    Arc<dyn Fn(&str, &str, Option<u64>) -> Result<Arc<dyn Remote>, String> + Send + Sync>;
 
 impl Default for ArraySettings {
     fn default() -> Self {
@@ -52,6 +59,7 @@ impl Default for ArraySettings {
                     .duration_since(SystemTime::UNIX_EPOCH)
                     .map_or(0, |since| since.as_secs())
             }),
+            connect: None,
         }
     }
 }
@@ -172,11 +180,13 @@ impl Array {
             state.next_order = state.next_order.max(record.order + 1);
             let share = Arc::clone(&state.pool(&record.pool)?.share);
             let path = self.data_path(record.settings.kind, &record.serial);
-            if let Some(path) = path.filter(|path| !path.exists()) {
+            let is_local = record.settings.remote.is_none();
+            if let Some(path) = path.filter(|path| is_local && !path.exists()) {
                 let volume = record.settings.name;
                 return Err(ArrayError::DataMissing { volume, path });
             }
-            let volume = self.open_volume(&record, share)?;
+            let remote = self.remote(&record.settings, Some(record.settings.size_bytes))?;
+            let volume = self.open_volume(&record, share, remote)?;
             state.volumes.push(VolumeEntry { record, volume });
         }
         self.remove_orphans(&state)?;
@@ -191,12 +201,16 @@ impl Array {
         &self,
         record: &VolumeRecord,
         share: Arc<PoolShare>,
+        remote: Option<Arc<dyn Remote>>,
     ) -> Result<Arc<Volume>, ArrayError> {
         let settings = &record.settings;
         let space = Space::within(&share.space, quota(settings.size_bytes));
         let path = self.data_path(settings.kind, &record.serial);
         let charged = Arc::clone(&space);
         let (store, folder) = match (settings.kind, path) {
+            (Kind::Block, _) if let Some(remote) = remote => {
+                (BlockStore::Remote(RemoteStore::new(remote)), None)
+            }
             (Kind::Block, Some(path)) => {
                 let store = FileStore::open(&path, settings.size_bytes, charged, Charge::WhileOpen)
                     .map_err(|source| store_error(&settings.name, source))?;
@@ -225,6 +239,24 @@ impl Array {
             metadata: Arc::clone(&self.metadata),
             reservations: self.metadata.reservations(&record.serial)?,
         }))
+    }
+
+    /// Begins to speak to the unit of a remote volume; none for a volume of this array's own.
+    pub(super) fn remote(
+        &self,
+        settings: &VolumeSettings,
+        size: Option<u64>,
+    ) -> Result<Option<Arc<dyn Remote>>, ArrayError> {
+        let Some(url) = &settings.remote else { return Ok(None) };
+        let refused = |reason: String| ArrayError::Remote { volume: settings.name.clone(), reason };
+        if settings.kind != Kind::Block {
+            let reason = "only a logical unit can be remote; serve it by iSCSI".to_owned();
+            return Err(refused(reason));
+        }
+        let Some(connect) = &self.settings.connect else {
+            return Err(refused("this array has no client for remote targets".to_owned()));
+        };
+        connect(&settings.name, url, size).map(Some).map_err(refused)
     }
 
     /// Where the data of a volume lives on the host: named by its serial, never by what a client says.

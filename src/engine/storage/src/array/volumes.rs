@@ -13,11 +13,15 @@ impl Array {
     pub fn create_volume(
         &self,
         pool: &str,
-        settings: VolumeSettings,
+        mut settings: VolumeSettings,
     ) -> Result<Arc<Volume>, ArrayError> {
         let _operation = self.begin();
         check_name(&settings.name)?;
         let rules = &self.settings.rules;
+        let remote = self.remote(&settings, None)?;
+        if let Some(remote) = &remote {
+            settings.size_bytes = remote.size_bytes();
+        }
         rules.check_volume_size(settings.size_bytes)?;
         check_limits(&settings.name, &settings.limits)?;
         let state = self.state();
@@ -43,7 +47,7 @@ impl Array {
         let share = Arc::clone(&entry.share);
         drop(state);
         // The data comes first: a kill in between leaves data of no volume, which the next start removes.
-        let volume = self.open_volume(&record, share)?;
+        let volume = self.open_volume(&record, share, remote)?;
         self.sync_folder(record.settings.kind)?;
         self.metadata.apply(&[Change::PutVolume(&record)])?;
         self.change(|state| {
@@ -64,6 +68,10 @@ impl Array {
         let entry = state.volume(name)?.clone();
         let pool = &state.pool(&entry.record.pool)?.record.settings;
         let before = entry.record.settings.size_bytes;
+        if entry.record.settings.remote.is_some() {
+            let reason = "it has the size of the remote unit; resize that one".to_owned();
+            return Err(ArrayError::Remote { volume: name.to_owned(), reason });
+        }
         if size_bytes > before {
             let others = state.quota(&pool.name, Some(name));
             let quotas = others.saturating_add(quota(size_bytes));
@@ -160,8 +168,34 @@ impl Array {
 
     /// Makes every block volume durable; blocking.
     pub fn flush(&self) -> Result<(), ArrayError> {
-        for volume in self.volumes() {
+        // A remote volume keeps nothing here: a flush of its client is one of the remote unit, at that time.
+        let local = |volume: &Arc<Volume>| volume.store().remote().is_none();
+        for volume in self.volumes().into_iter().filter(local) {
             volume.store().flush().map_err(|source| store_error(volume.name(), source))?;
+        }
+        Ok(())
+    }
+
+    /// Follows remote units that were resized; the regular look at them.
+    pub fn check_remotes(&self) -> Result<(), ArrayError> {
+        let _operation = self.begin();
+        let entries = self.state().volumes.clone();
+        for entry in entries {
+            let Some(size_bytes) = entry.volume.store().remote().map(|remote| remote.size_bytes())
+            else {
+                continue;
+            };
+            let before_bytes = entry.record.settings.size_bytes;
+            if size_bytes == before_bytes {
+                continue;
+            }
+            let mut record = entry.record;
+            record.settings.size_bytes = size_bytes;
+            self.metadata.apply(&[Change::PutVolume(&record)])?;
+            let name = record.settings.name.clone();
+            entry.volume.resize(size_bytes).map_err(|source| store_error(&name, source))?;
+            self.put_entry(record);
+            self.publish(&Event::VolumeResized { volume: entry.volume, before_bytes });
         }
         Ok(())
     }

@@ -11,13 +11,17 @@ mod mask;
 mod memory;
 mod os;
 mod placement;
+mod remote;
 mod stripes;
 mod windows;
 
 pub use file::{Charge, FileStore};
 pub use memory::MemoryStore;
 
+use std::sync::Arc;
+
 pub use placement::{Place, Placement};
+pub use remote::{Remote, RemoteDone, RemoteOperation, RemoteStore};
 
 use plimsoll_fabric::{Payload, Stable};
 
@@ -61,6 +65,8 @@ pub enum BlockStore {
     Memory(MemoryStore),
     /// In a sparse file.
     File(FileStore),
+    /// At a remote target.
+    Remote(RemoteStore),
 }
 
 macro_rules! each {
@@ -68,6 +74,7 @@ macro_rules! each {
         match $self {
             Self::Memory($store) => $call,
             Self::File($store) => $call,
+            Self::Remote($store) => $call,
         }
     };
 }
@@ -123,7 +130,20 @@ impl BlockStore {
         each!(self, store => store.read_blocking(offset, buffer))
     }
 
-    /// Writes to memory or to the page cache; callable from an I/O thread. Atomic towards
+    /// The remote unit behind the store: its reads and writes are begun with [`Remote::submit`].
+    pub fn remote(&self) -> Option<&Arc<dyn Remote>> {
+        match self {
+            Self::Remote(store) => Some(store.remote()),
+            _ => None,
+        }
+    }
+
+    /// Whether access to it may wait for a disk or a network.
+    pub fn may_block(&self) -> bool {
+        !matches!(self, Self::Memory(_))
+    }
+
+    /// Writes to memory or to the page cache; callable from an I/O thread, except on a remote store. Atomic towards
     /// [`compare_and_write`](Self::compare_and_write) up to 1 MiB.
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), StoreError> {
         each!(self, store => store.write(offset, data))

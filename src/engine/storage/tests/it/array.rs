@@ -37,6 +37,7 @@ fn volume(name: &str, size_bytes: u64) -> VolumeSettings {
         kind: Kind::Block,
         size_bytes,
         limits: Limits::default(),
+        remote: None,
     }
 }
 

@@ -33,7 +33,7 @@ fn child_of_the_kill_test() {
         let name = format!("v{index}");
         let kind = if index % 3 == 2 { Kind::Files } else { Kind::Block };
         let limits = Limits::default();
-        let settings = VolumeSettings { name, kind, size_bytes: MIB, limits };
+        let settings = VolumeSettings { name, kind, size_bytes: MIB, limits, remote: None };
         let volume = array.create_volume("p", settings).unwrap();
         writeln!(out, "@ {} {}", volume.name(), MIB).unwrap();
         for size in [4 * MIB, 2 * MIB] {

@@ -24,6 +24,9 @@ pub(crate) const MAX_UNMAP_BLOCKS: u32 = 1 << 20;
 pub(crate) const MAX_UNMAP_DESCRIPTORS: u32 = 256;
 /// Blocks of one COMPARE AND WRITE: what its one-byte field can say.
 pub(crate) const MAX_COMPARE_AND_WRITE: u8 = 255;
+/// PRODUCT IDENTIFICATION of a unit whose bytes are another target's: who finds it behind a remote volume would
+/// make a chain.
+pub const REMOTE_PRODUCT: &str = "REMOTE VOLUME";
 /// Stores allocate by 4 KiB.
 const GRANULARITY_BLOCKS: u16 = 8;
 
@@ -47,7 +50,7 @@ pub(crate) fn inquiry(job: &Job, page: Option<u8>, allocation: usize) -> Result<
             third_party_copy: true,
             multi_port: job.device.ports().len() > 1,
             vendor: &identity.vendor,
-            product: &identity.product,
+            product: if unit.is_remote() { REMOTE_PRODUCT } else { &identity.product },
             revision: &identity.revision,
             standards: standards(),
         };
@@ -71,12 +74,12 @@ pub(crate) fn inquiry(job: &Job, page: Option<u8>, allocation: usize) -> Result<
         vpd::EXTENDED_INQUIRY => {
             &|out| ExtendedInquiry { volatile_cache: true, nexus_clear: true }.write(out)
         }
-        vpd::BLOCK_LIMITS => &|out| limits().write(out),
+        vpd::BLOCK_LIMITS => &|out| limits(unit.is_thin()).write(out),
         vpd::BLOCK_DEVICE_CHARACTERISTICS => &|out| {
             BlockCharacteristics { rotation_rate: 1, erased_reads: 1, fua_behaviour: false }
                 .write(out);
         },
-        vpd::LOGICAL_BLOCK_PROVISIONING => &|out| provisioning().write(out),
+        vpd::LOGICAL_BLOCK_PROVISIONING => &|out| provisioning(unit.is_thin()).write(out),
         _ => return Err(Sense::cdb_field(2, None)),
     };
     write_vpd(PERIPHERAL_DISK, page, &mut out, page_body);
@@ -119,7 +122,7 @@ fn identification(job: &Job, out: &mut Vec<u8>) {
 }
 
 /// Block limits (SBC-4 6.6.5): what is really accepted.
-pub(crate) fn limits() -> BlockLimits {
+pub(crate) fn limits(is_thin: bool) -> BlockLimits {
     BlockLimits {
         write_same_non_zero: true,
         compare_and_write: MAX_COMPARE_AND_WRITE,
@@ -128,24 +131,24 @@ pub(crate) fn limits() -> BlockLimits {
         // 1 MiB.
         optimal_transfer: (1 << 20) / BLOCK_BYTES,
         max_prefetch: 0,
-        max_unmap_blocks: MAX_UNMAP_BLOCKS,
-        max_unmap_descriptors: MAX_UNMAP_DESCRIPTORS,
+        max_unmap_blocks: if is_thin { MAX_UNMAP_BLOCKS } else { 0 },
+        max_unmap_descriptors: if is_thin { MAX_UNMAP_DESCRIPTORS } else { 0 },
         unmap_granularity: u32::from(GRANULARITY_BLOCKS),
         unmap_alignment: Some(0),
         max_write_same: u64::from(MAX_WRITE_SAME_BLOCKS),
     }
 }
 
-/// Logical block provisioning (SBC-4 6.6.7): thin, unmapped blocks read as zeroes.
-fn provisioning() -> Provisioning {
+/// Logical block provisioning (SBC-4 6.6.7): thin, unmapped blocks read as zeroes; or none told.
+fn provisioning(is_thin: bool) -> Provisioning {
     Provisioning {
         threshold_exponent: 0,
-        unmap: true,
-        write_same_16: true,
-        write_same_10: true,
+        unmap: is_thin,
+        write_same_16: is_thin,
+        write_same_10: is_thin,
         reads_zeroes: true,
         anchor: false,
-        kind: 2,
+        kind: if is_thin { 2 } else { 0 },
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use plimsoll_storage::BlockStore;
 use plimsoll_wire::scsi::{Additional, Command, Sense, Status};
 
 use crate::attachment::Attachment;
@@ -46,7 +45,7 @@ impl Job {
 
     /// Whether access to the store may wait for a disk.
     pub(crate) fn store_blocks(&self) -> bool {
-        matches!(**self.unit().store(), BlockStore::File(_))
+        self.unit().store().may_block()
     }
 
     /// Checks the command's own fields.

@@ -32,6 +32,7 @@ mod testing;
 mod unit;
 
 pub use device::{AccessState, Device, Identity, Port};
+pub use inquire::REMOTE_PRODUCT;
 pub use job::Job;
 pub use nexus::{Initiator, Management, ManagementResponse, Nexus, Notice, Notify};
 pub use plan::{Completion, Plan};

@@ -71,7 +71,7 @@ pub(crate) fn capacity_16(job: &Job, allocation: usize) -> Completion {
         block_bytes: BLOCK_BYTES,
         protected: false,
         physical_exponent: job.unit().settings().physical_exponent,
-        provisioning_managed: true,
+        provisioning_managed: job.unit().is_thin(),
         reads_zeroes: true,
         lowest_aligned: 0,
     };

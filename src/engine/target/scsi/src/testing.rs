@@ -15,6 +15,7 @@ pub(crate) fn attachment() -> Attachment {
         kind: Kind::Block,
         size_bytes: 1 << 20,
         limits: Limits::default(),
+        remote: None,
     };
     let volume = Volume::memory(settings, "0123456789abcdef");
     let nexus = NexusIdentity {

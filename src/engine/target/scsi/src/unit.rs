@@ -118,6 +118,16 @@ impl LogicalUnit {
         self.volume.store()
     }
 
+    /// Whether its bytes are those of a unit of a remote target.
+    pub fn is_remote(&self) -> bool {
+        self.store().remote().is_some()
+    }
+
+    /// Whether it tells that it is thin provisioned: what a remote unit allocates is not known here.
+    pub fn is_thin(&self) -> bool {
+        !self.is_remote()
+    }
+
     /// Logical blocks at this moment.
     pub fn blocks(&self) -> u64 {
         self.volume.size_bytes() / u64::from(BLOCK_BYTES)

@@ -199,6 +199,7 @@ impl VolumeConfig {
             },
             size_bytes: self.size.bytes(),
             limits: Limits { volume: self.limit, flow: self.flow.unwrap_or(limits.flow) },
+            remote: None,
         }
     }
 }

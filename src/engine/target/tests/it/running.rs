@@ -81,6 +81,7 @@ fn volumes_come_and_grow_while_they_are_served() {
         kind: plimsoll_storage::Kind::Block,
         size_bytes: 8 * MIB,
         limits: plimsoll_storage::Limits::default(),
+        remote: None,
     };
     running.array().create_volume("quick", settings).unwrap();
     let second = first.trim_end_matches('0').to_owned() + "1";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_fabric::{Close, Payload};
-use plimsoll_storage::{Admission, Direction, Ready, StoreError};
+use plimsoll_storage::{Admission, Direction, Ready, RemoteOperation, StoreError};
 use plimsoll_target_scsi::{Completion, Job, LogicalUnit, Plan};
 use plimsoll_wire::iscsi::Pdu;
 use plimsoll_wire::iscsi::ahs::{self, Ahs};
@@ -201,20 +201,7 @@ impl<M: Mover> Session<M> {
         io: &mut Turn<'_, M>,
     ) {
         let charge = self.charge(len as usize);
-        let remote = self.remote.clone();
-        let held = Arc::clone(unit);
-        let registered = Arc::clone(&self.registered);
-        let started = charge.is_some()
-            && self
-                .shared
-                .blocking
-                .run(move || {
-                    let mut buffer = vec![0; len as usize];
-                    let result = held.store().read_blocking(offset, &mut buffer);
-                    remote.post(Event::Read(tag, result.map(|()| buffer)));
-                    drop(registered);
-                })
-                .is_ok();
+        let started = charge.is_some() && self.start_read(tag, unit, offset, len);
         let Some(task) = self.tasks.get_mut(tag) else { return };
         if started {
             task.work = Work::Running { aborted: false, r2t_sn: 0, _charge: charge };
@@ -223,6 +210,26 @@ impl<M: Mover> Session<M> {
             self.tasks.remove(tag);
             self.read_failed(itt, expected, Completion::status(Status::Busy), io);
         }
+    }
+
+    /// Begins a read whose bytes come as an event; false when nothing can be begun now.
+    fn start_read(&self, tag: Tag, unit: &Arc<LogicalUnit>, offset: u64, len: u32) -> bool {
+        let (session, registered) = (self.remote.clone(), Arc::clone(&self.registered));
+        let end = move |result| {
+            session.post(Event::Read(tag, result));
+            drop(registered);
+        };
+        if let Some(remote) = unit.store().remote() {
+            remote.submit(RemoteOperation::Read { offset, len }, Box::new(end));
+            return true;
+        }
+        let held = Arc::clone(unit);
+        let job = move || {
+            let mut buffer = vec![0; len as usize];
+            let result = held.store().read_blocking(offset, &mut buffer);
+            end(result.map(|()| buffer));
+        };
+        self.shared.blocking.run(job).is_ok()
     }
 
     pub(super) fn cold_read_done(
@@ -239,6 +246,10 @@ impl<M: Mover> Session<M> {
                 self.payloads.push(Payload::from_vec(data));
                 let Expected { tags, .. } = task.expected;
                 self.send_read(io.send, task.itt, tags, total, read_residual(task.expected));
+            }
+            Err(StoreError::Busy) => {
+                let busy = Completion::status(Status::Busy);
+                self.read_failed(task.itt, task.expected, busy, io);
             }
             Err(error) => {
                 let unit = self.nexus.as_ref().and_then(|nexus| nexus.unit(task.lun));

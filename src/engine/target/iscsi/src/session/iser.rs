@@ -161,7 +161,7 @@ impl Session<RdmaMover> {
                 let result = unit.store().write(*offset + u64::from(at), data);
                 result.err().map(|error| unit.write_failed(&error))
             }
-            Sink::Collect { buffer, .. } => {
+            Sink::Collect { buffer, .. } | Sink::Remote { buffer, .. } => {
                 let (start, end) = (at as usize, at as usize + data.len());
                 if buffer.len() < end {
                     buffer.resize(end, 0);

@@ -57,6 +57,8 @@ pub(super) enum Sink {
         /// Flush before the status.
         durable: bool,
     },
+    /// Into memory, and whole to the target that has the unit's bytes.
+    Remote { unit: Arc<LogicalUnit>, offset: u64, durable: bool, buffer: Vec<u8>, charge: Charge },
     /// Into memory, for a command that wants it whole.
     Collect { buffer: Vec<u8>, job: Box<Job>, blocking: bool, charge: Charge },
     /// Nowhere: the command has failed, and its status waits until the initiator has sent what it owes.

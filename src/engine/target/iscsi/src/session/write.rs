@@ -10,9 +10,9 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use plimsoll_fabric::Close;
-use plimsoll_storage::{Admission, Direction};
-use plimsoll_target_scsi::{Completion, Plan};
+use plimsoll_fabric::{Close, Payload};
+use plimsoll_storage::{Admission, Direction, RemoteDone, RemoteOperation, StoreError};
+use plimsoll_target_scsi::{Completion, LogicalUnit, Plan};
 use plimsoll_wire::iscsi::pdu::{DataOut, Residual, ScsiCommand};
 use plimsoll_wire::iscsi::{NO_TAG, Pdu};
 use plimsoll_wire::scsi::{Additional, Status};
@@ -21,6 +21,7 @@ use super::Session;
 use super::command::{Place, aborted, gone};
 use super::reply::Expected;
 use super::tasks::{Out, Sink, Tag, Task, Work};
+use crate::connection::Event;
 use crate::mover::{Mover, Turn};
 
 /// Section 11.4.7.2: data came that was not asked for.
@@ -57,9 +58,11 @@ impl<M: Mover> Session<M> {
                 };
                 let admission =
                     unit.volume().admit(self.host, &self.flow, Direction::Write, wanted, io.now);
+                let is_remote = unit.is_remote();
                 // The fast path: everything is here, and the limiter lets it pass.
                 if admission == Admission::Now
                     && !durable
+                    && !is_remote
                     && command.is_final
                     && data.len() >= wanted as usize
                 {
@@ -83,7 +86,14 @@ impl<M: Mover> Session<M> {
                         0,
                     );
                 }
-                let sink = Sink::Store { unit: Arc::clone(unit), offset, durable };
+                let unit = Arc::clone(unit);
+                let sink = if !is_remote {
+                    Sink::Store { unit, offset, durable }
+                } else if let Some(charge) = self.charge(wanted as usize) {
+                    Sink::Remote { unit, offset, durable, buffer: Vec::new(), charge }
+                } else {
+                    Sink::Discard(Completion::status(Status::TaskSetFull))
+                };
                 let admitted = admission == Admission::Now;
                 let tag = self.insert_out(command, expected, sink, admitted, data.len() as u32);
                 if let Admission::At(at) = admission {
@@ -268,7 +278,7 @@ impl<M: Mover> Session<M> {
                 let at = *offset + u64::from(out.received);
                 unit.store().write(at, useful).err().map(|error| unit.write_failed(&error))
             }
-            Sink::Collect { buffer, .. } => {
+            Sink::Collect { buffer, .. } | Sink::Remote { buffer, .. } => {
                 buffer.extend_from_slice(useful);
                 None
             }
@@ -352,6 +362,42 @@ impl<M: Mover> Session<M> {
         }
     }
 
+    /// Hands the data to the target that has the unit's bytes; what it says comes as an event.
+    fn write_remote(
+        &self,
+        tag: Tag,
+        unit: &Arc<LogicalUnit>,
+        offset: u64,
+        durable: bool,
+        data: Vec<u8>,
+    ) {
+        let Some(store) = unit.store().remote() else { return };
+        let (session, registered) = (self.remote.clone(), Arc::clone(&self.registered));
+        let unit = Arc::clone(unit);
+        let end = move |result: Result<Vec<u8>, StoreError>| {
+            let completion = match result {
+                Ok(_) => Completion::good(),
+                Err(StoreError::Busy) => Completion::status(Status::Busy),
+                Err(error) => unit.write_failed(&error),
+            };
+            session.post(Event::Completed(tag, completion));
+            drop(registered);
+        };
+        let then = Arc::clone(store);
+        let done: RemoteDone = if durable {
+            Box::new(move |result| match result {
+                Ok(_) => then.submit(RemoteOperation::Flush, Box::new(end)),
+                failed => end(failed),
+            })
+        } else {
+            Box::new(end)
+        };
+        if data.is_empty() {
+            return done(Ok(data)); // no adapter of the remote target moves nothing
+        }
+        store.submit(RemoteOperation::Write { offset, data: Payload::from_vec(data) }, done);
+    }
+
     /// All data is here.
     fn end_received(&mut self, tag: Tag, io: &mut Turn<'_, M>) {
         let Some(task) = self.tasks.get_mut(tag) else { return };
@@ -370,6 +416,14 @@ impl<M: Mover> Session<M> {
                 }
                 let queued = self.run_in_pool(tag, move || unit.flush());
                 self.running_or_busy(tag, queued, r2t_sn, None, io);
+            }
+            Sink::Remote { unit, offset, durable, buffer, charge } => {
+                self.stats.writes += 1;
+                self.stats.write_bytes += u64::from(out.wanted);
+                if let Some(task) = self.tasks.get_mut(tag) {
+                    task.work = Work::Running { aborted: false, r2t_sn, _charge: Some(charge) };
+                }
+                self.write_remote(tag, &unit, offset, durable, buffer);
             }
             Sink::Collect { buffer, job, blocking, charge } => {
                 let place = Place { itt, expected, r2t_sn, tag: Some(tag) };

@@ -46,6 +46,7 @@ pub fn start(setup: Setup<'_>) -> Running {
         kind: Kind::Files,
         size_bytes: QUOTA,
         limits: setup.limits,
+        remote: None,
     };
     let volume = Volume::memory(settings, "0123456789abcdef");
     let space = Arc::clone(volume.space());

@@ -26,6 +26,7 @@ pub fn volume(serial: &str) -> Arc<Volume> {
         kind: Kind::Block,
         size_bytes: SIZE,
         limits: Limits::default(),
+        remote: None,
     };
     Volume::memory(settings, serial)
 }
