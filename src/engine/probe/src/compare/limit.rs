@@ -60,7 +60,16 @@ pub fn judge(
     if let Some(share) =
         median(|round| round.machine_busy_pct).filter(|share| *share >= MACHINE_FULL_PCT && !spins)
     {
-        return is(Resource::MachineCpu, format!("its cores were busy {share:.0} % of the time"));
+        let own = median(|round| round.own_busy_pct).unwrap_or(share);
+        let others = if own < share / 2.0 {
+            format!(
+                ", {own:.0} % by probe and named target: something else runs here, or the kernel for them"
+            )
+        } else {
+            String::new()
+        };
+        let evidence = format!("its cores were busy {share:.0} % of the time{others}");
+        return is(Resource::MachineCpu, evidence);
     }
     let flows = || results.iter().flat_map(|result| &result.flows);
     let refused: u64 = flows().map(|flow| flow.busy + flow.task_set_full).sum();
@@ -110,6 +119,7 @@ mod tests {
         target_cpu_us_per_io: Some(6.0),
         target_busiest_pct: Some(30.0),
         machine_busy_pct: Some(40.0),
+        own_busy_pct: Some(30.0),
         link_busy_pct: Some(10.0),
         in_flight: 32.0,
     };

@@ -209,6 +209,10 @@ fn figures(result: &TargetResult, spent: &Spent, link_mib_per_s: Option<f64>) ->
     let figures = &result.figures;
     let share = |seconds: f64| (spent.seconds > 0.5).then(|| seconds / spent.seconds * 100.0);
     let busier = figures.read.mib_per_s.max(figures.write.mib_per_s);
+    let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
+    let target_cores =
+        spent.cost.process_seconds.filter(|_| spent.seconds > 0.5).map(|cpu| cpu / spent.seconds);
+    let probe_cores = figures.cpu_seconds / figures.measured_seconds.max(1e-9);
     let threads = figures.measured_seconds * f64::from(result.workers);
     Round {
         iops: figures.iops,
@@ -225,6 +229,7 @@ fn figures(result: &TargetResult, spent: &Spent, link_mib_per_s: Option<f64>) ->
             .map(|seconds| seconds * 1e6 / spent.ios),
         target_busiest_pct: spent.cost.busiest_seconds.and_then(share),
         machine_busy_pct: spent.cost.machine_share.map(|share| share * 100.0),
+        own_busy_pct: Some((probe_cores + target_cores.unwrap_or(0.0)) / cores * 100.0),
         link_busy_pct: link_mib_per_s.map(|rate| busier / rate * 100.0),
         in_flight: figures.littles_law.in_flight_measured,
     }

@@ -20,8 +20,8 @@ const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1c2526;--paper:#fbfaf6;--bar:#3f7d8c;--line:#b8c4c4}\
 @media(prefers-color-scheme:dark){:root{--ink:#e4e9e6;--paper:#161c1d;--bar:#6fb2c0;--line:#48585a}}\
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:72rem;margin:2rem auto;padding:0 1rem}\
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}\
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}\
+table{font-size:.9rem;border-collapse:collapse;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}\
+th,td{padding:.25rem .55rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}\
 th:first-child,td:first-child,th:last-child,td:last-child{text-align:left}\
 svg{max-width:100%;height:auto}svg text{font:13px system-ui,sans-serif;fill:var(--ink)}\
 svg rect{fill:var(--bar)}svg line{stroke:var(--ink);stroke-width:1.5}code{overflow-wrap:anywhere}";

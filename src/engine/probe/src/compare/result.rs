@@ -111,6 +111,8 @@ pub struct Round {
     pub target_busiest_pct: Option<f64>,
     /// Share of this machine's CPU time that was busy, percent.
     pub machine_busy_pct: Option<f64>,
+    /// Share of this machine's CPU time that the probe and the named target took, percent.
+    pub own_busy_pct: Option<f64>,
     /// Share of the link's rate that was carried in the busier direction, percent.
     pub link_busy_pct: Option<f64>,
     /// I/Os under way on average.
