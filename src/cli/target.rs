@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ArgGroup, Parser};
+use plimsoll_fabric::rdma::Fabric;
 use plimsoll_target::{Backing, Config, Quick, Running, Size, Target};
 
 use super::{Outcome, deliver, talk};
@@ -29,6 +31,9 @@ pub struct Args {
         conflicts_with = "config"
     )]
     iscsi: SocketAddr,
+    /// Take iSER (iSCSI over RDMA) too, on the address of iSCSI.
+    #[arg(long, conflicts_with = "config")]
+    iser: bool,
     /// Where NFS and its MOUNT protocol listen; port 0 takes a free one.
     #[arg(
         long,
@@ -61,6 +66,11 @@ impl Args {
             }
             .config()?,
         };
+        if self.iser
+            && let Some(iscsi) = &mut config.iscsi
+        {
+            iscsi.portals.iter_mut().for_each(|portal| portal.iser = true);
+        }
         if let Some(threads) = self.threads {
             config.server.threads = threads;
         }
@@ -74,7 +84,10 @@ impl Args {
 /// Runs it until SIGTERM or SIGINT.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     crate::config::telemetry::start(&crate::config::LogConfig::default())?;
-    let started = args.load().and_then(Target::start);
+    let started = args.load().and_then(|config| {
+        let rdma = rdma_for(&config);
+        Target::start_with(config, rdma)
+    });
     let running = match started {
         Ok(running) => running,
         Err(error) => {
@@ -94,6 +107,18 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         .block_on(serve(args, &running))?;
     running.stop()?;
     Ok(Outcome::Done)
+}
+
+/// RDMA, if a portal takes iSER; what is missing is told, and the target then refuses to start.
+fn rdma_for(config: &Config) -> Option<Arc<dyn Fabric>> {
+    let wanted = config.iscsi.iter().flat_map(|iscsi| &iscsi.portals).any(|portal| portal.iser);
+    match wanted.then(crate::rdma::fabric)? {
+        Ok(fabric) => Some(fabric),
+        Err(why) => {
+            talk(&format!("plimsoll: {why}"));
+            None
+        }
+    }
 }
 
 /// Waits for the signal to stop; reads the configuration again on SIGHUP.

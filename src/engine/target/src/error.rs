@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use plimsoll_fabric::rdma::RdmaError;
 use plimsoll_storage::ArrayError;
 
 /// Failure to start or to manage a target.
@@ -43,6 +44,16 @@ pub enum TargetError {
         address: SocketAddr,
         /// Why.
         source: std::io::Error,
+    },
+    /// An address cannot be listened on for RDMA.
+    #[error(
+        "cannot listen on {address} for iSER: {source}; `plimsoll doctor` looks at the adapters"
+    )]
+    Rdma {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: RdmaError,
     },
     /// The iSCSI target cannot be set up.
     #[error("iscsi: {0}")]

@@ -20,4 +20,4 @@ pub use error::TargetError;
 pub use quick::{Backing, Quick};
 pub use running::{Running, Served, Target};
 pub use size::{BadSize, Size};
-pub use statistics::{PoolStatistics, Statistics, VolumeStatistics};
+pub use statistics::{PoolStatistics, SessionStatistics, Statistics, VolumeStatistics};

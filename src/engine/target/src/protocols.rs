@@ -5,9 +5,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use plimsoll_fabric::rdma::Fabric;
 use plimsoll_fabric::{Listening, Loops};
 use plimsoll_storage::{Array, Blocking, Kind, Volume};
-use plimsoll_target_iscsi::{Portal, TargetSettings};
+use plimsoll_target_iscsi::{Portal, SessionInfo, TargetSettings, Transport};
 use plimsoll_target_nfs::UdpPortmap;
 use plimsoll_target_scsi::{Device, Identity, Port, UnitSettings};
 
@@ -32,6 +33,7 @@ impl Iscsi {
         array: &Arc<Array>,
         blocking: &Arc<Blocking>,
         loops: &Loops,
+        rdma: Option<&dyn Fabric>,
     ) -> Result<Self, TargetError> {
         let server =
             plimsoll_target_iscsi::Server::new(iscsi.settings(config)?, Arc::clone(blocking));
@@ -60,17 +62,34 @@ impl Iscsi {
         server.add_target(settings, device)?;
         let mut portals = Vec::new();
         for portal in &iscsi.portals {
-            portals.push(server.listen(loops, listen(portal.listen)?, portal.group)?);
+            let tcp = server.listen(loops, listen(portal.listen)?, portal.group)?;
+            let address = tcp.address();
+            portals.push(tcp);
+            if portal.iser {
+                let Some(fabric) = rdma else {
+                    let message = format!(
+                        "portal {} has iser = true and there is no RDMA here; `plimsoll doctor` says what is missing",
+                        portal.listen
+                    );
+                    return Err(config.error("iscsi", 0, message));
+                };
+                let listener = fabric
+                    .listen(address)
+                    .map_err(|source| TargetError::Rdma { address, source })?;
+                portals.push(server.listen_rdma(loops, listener, portal.group));
+            }
         }
         Ok(Self { server, name, units, portals })
     }
 
+    /// Where TCP is taken; RDMA is, if at all, on the same addresses.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
-        self.portals.iter().map(Portal::address)
+        let tcp = self.portals.iter().filter(|portal| portal.transport() == Transport::Tcp);
+        tcp.map(Portal::address)
     }
 
-    pub fn sessions(&self) -> usize {
-        self.server.sessions().len()
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.server.sessions()
     }
 
     /// See [`Units::set_settings`].
@@ -81,7 +100,11 @@ impl Iscsi {
     pub fn urls<'a>(&'a self, volume: &'a Volume) -> impl Iterator<Item = String> + 'a {
         volume.lun().into_iter().flat_map(move |lun| {
             let url = move |portal: &Portal| {
-                format!("iscsi://{}/{}/{lun}", url_address(portal.address()), self.name)
+                let scheme = match portal.transport() {
+                    Transport::Tcp => "iscsi",
+                    Transport::Iser => "iser",
+                };
+                format!("{scheme}://{}/{}/{lun}", url_address(portal.address()), self.name)
             };
             self.portals.iter().map(url)
         })

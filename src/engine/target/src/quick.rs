@@ -120,6 +120,7 @@ impl Quick {
                     listen: self.iscsi,
                     group: 1,
                     state: Default::default(),
+                    iser: false,
                 }],
                 ..IscsiConfig::default()
             }),

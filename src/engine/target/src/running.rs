@@ -7,13 +7,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use plimsoll_fabric::Loops;
+use plimsoll_fabric::rdma::Fabric;
 use plimsoll_storage::{Array, ArraySettings, Blocking};
 use serde::Serialize;
 
 use crate::config::Config;
 use crate::protocols::{Iscsi, Nfs};
 use crate::reconcile::{Which, reconcile};
-use crate::statistics::{PoolStatistics, Statistics, VolumeStatistics};
+use crate::statistics::{PoolStatistics, SessionStatistics, Statistics, VolumeStatistics};
 use crate::{Backing, TargetError};
 
 /// How often thresholds are looked at.
@@ -30,7 +31,7 @@ pub struct Served {
     pub volume: String,
     /// Its serial, by which a probe names it for writing.
     pub serial: String,
-    /// `iscsi://host:port/iqn/lun` or `nfs://host:port/export`.
+    /// `iscsi://host:port/iqn/lun`, `iser://host:port/iqn/lun` or `nfs://host:port/export`.
     pub url: String,
 }
 
@@ -47,8 +48,16 @@ pub struct Running {
 }
 
 impl Target {
-    /// Builds the array, listens on every portal, and returns when clients can connect.
+    /// Builds the array, listens on every portal, and returns when clients can connect. Without RDMA.
     pub fn start(config: Config) -> Result<Running, TargetError> {
+        Self::start_with(config, None)
+    }
+
+    /// The same, with RDMA for portals that take iSER.
+    pub fn start_with(
+        config: Config,
+        rdma: Option<Arc<dyn Fabric>>,
+    ) -> Result<Running, TargetError> {
         if let Err(error) = plimsoll_fabric::raise_open_files_limit() {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
@@ -62,7 +71,9 @@ impl Target {
         let loops = Loops::start(config.server.threads(), spin, "target")
             .map_err(|source| TargetError::Start { what: "I/O threads", source })?;
         let iscsi = match &config.iscsi {
-            Some(iscsi) => Some(Iscsi::start(iscsi, &config, &array, &blocking, &loops)?),
+            Some(iscsi) => {
+                Some(Iscsi::start(iscsi, &config, &array, &blocking, &loops, rdma.as_deref())?)
+            }
             None => None,
         };
         let nfs = match &config.nfs {
@@ -165,10 +176,12 @@ impl Running {
                 counters: volume.counters(),
             }
         });
+        let sessions = self.iscsi.as_ref().map(Iscsi::sessions).unwrap_or_default();
         Statistics {
             uptime_s: self.started.elapsed().as_secs_f64(),
             connections: self.loops.as_ref().map_or(0, Loops::connections),
-            iscsi_sessions: self.iscsi.as_ref().map_or(0, Iscsi::sessions),
+            iscsi_sessions: sessions.len(),
+            sessions: sessions.iter().map(SessionStatistics::new).collect(),
             blocking_queued: self.blocking.queued(),
             pools: pools.collect(),
             volumes: volumes.collect(),

@@ -19,7 +19,7 @@ use crate::access::{self, Verdict};
 use crate::connection::{Connection, Event};
 use crate::iser::RdmaPortal;
 use crate::registry::Registry;
-use crate::{AccessError, SessionInfo, Settings, TargetSettings};
+use crate::{AccessError, SessionInfo, Settings, TargetSettings, Transport};
 
 /// The server cannot do what it is asked for.
 #[derive(Debug, thiserror::Error)]
@@ -202,21 +202,21 @@ impl Server {
         let listening = loops
             .serve(listener, service)
             .map_err(|source| ServerError::Portal { address: told, source })?;
-        Ok(self.open_portal(listening, group))
+        Ok(self.open_portal(listening, group, Transport::Tcp))
     }
 
     /// Opens a portal of a portal group for iSER, on an address that may be that of a TCP portal.
     pub fn listen_rdma(&self, loops: &Loops, listener: Box<dyn Listener>, group: u16) -> Portal {
         let service = RdmaPortal { shared: Arc::clone(&self.shared), group };
-        self.open_portal(loops.serve_rdma(listener, service), group)
+        self.open_portal(loops.serve_rdma(listener, service), group, Transport::Iser)
     }
 
-    fn open_portal(&self, listening: Listening, group: u16) -> Portal {
+    fn open_portal(&self, listening: Listening, group: u16, transport: Transport) -> Portal {
         let number = self.shared.numbers.fetch_add(1, Ordering::Relaxed);
         let address = listening.address();
         let portal = PortalAddress { number, address, group };
         self.shared.portals.write().unwrap_or_else(PoisonError::into_inner).push(portal);
-        Portal { shared: Arc::clone(&self.shared), number, listening }
+        Portal { shared: Arc::clone(&self.shared), number, listening, transport }
     }
 
     /// All sessions.
@@ -243,12 +243,18 @@ pub struct Portal {
     shared: Arc<Shared>,
     number: usize,
     listening: Listening,
+    transport: Transport,
 }
 
 impl Portal {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.listening.address()
+    }
+
+    /// How initiators connect to it.
+    pub fn transport(&self) -> Transport {
+        self.transport
     }
 }
 

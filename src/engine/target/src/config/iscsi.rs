@@ -46,6 +46,9 @@ pub struct PortalConfig {
     /// What ALUA tells about the group; the entries of one group agree.
     #[serde(default)]
     pub state: PathState,
+    /// Takes iSER (iSCSI over RDMA) too, on the same address and port.
+    #[serde(default)]
+    pub iser: bool,
 }
 
 fn first_group() -> u16 {
@@ -112,6 +115,7 @@ impl Default for IscsiConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], port)),
             group,
             state: PathState::default(),
+            iser: false,
         };
         Self {
             target: None,
