@@ -1,6 +1,7 @@
 //! iSER over the fabric in process: against a scripted target, and against the target of this project.
 
 mod faults;
+mod ours;
 mod pitfalls;
 mod raw;
 mod transfers;
