@@ -29,6 +29,6 @@ pub use rules::Rules;
 pub use space::Space;
 pub use store::{
     BlockStore, Charge, FileStore, MemoryStore, Place, Placement, Provisioning, Ready, Remote,
-    RemoteDone, RemoteOperation, RemoteStore,
+    RemoteChange, RemoteDone, RemoteOperation, RemoteStore,
 };
 pub use volume::{Kind, Volume, VolumeSettings};

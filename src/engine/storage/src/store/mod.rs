@@ -21,7 +21,7 @@ pub use memory::MemoryStore;
 use std::sync::Arc;
 
 pub use placement::{Place, Placement};
-pub use remote::{Remote, RemoteDone, RemoteOperation, RemoteStore};
+pub use remote::{Remote, RemoteChange, RemoteDone, RemoteOperation, RemoteStore};
 
 use plimsoll_fabric::{Payload, Stable};
 

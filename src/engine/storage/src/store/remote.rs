@@ -38,9 +38,12 @@ pub enum RemoteOperation {
         /// How many.
         len: u32,
         /// Bytes of the same length, or none to leave the range as it is.
-        change: Box<dyn FnOnce(&[u8]) -> Option<Vec<u8>> + Send>,
+        change: RemoteChange,
     },
 }
+
+/// Makes new bytes of the same length out of those that are there; none leaves them.
+pub type RemoteChange = Box<dyn FnOnce(&[u8]) -> Option<Vec<u8>> + Send>;
 
 /// Told once how an operation ended, from any thread; with the bytes of a read.
 pub type RemoteDone = Box<dyn FnOnce(Result<Vec<u8>, StoreError>) + Send>;
