@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{ArgGroup, Parser};
 use plimsoll_fabric::rdma::Fabric;
-use plimsoll_target::{Backing, Config, Quick, Running, Size, Target};
+use plimsoll_target::{Backing, Config, Prefer, Quick, Running, Size, Target};
 
 use super::{Outcome, deliver, talk};
 
@@ -14,7 +14,8 @@ use super::{Outcome, deliver, talk};
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("what").required(true).args(["config", "quick"]))]
 pub struct Args {
-    /// Pools, volumes, portals and limits: a target.toml. SIGHUP reads it again.
+    /// Pools, volumes, portals and limits: a target.toml. SIGHUP reads it again; SIGUSR1 brings remote volumes back to
+    /// the transport that they prefer.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Serve volumes of this size without a configuration file, such as 256MiB.
@@ -109,9 +110,12 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// RDMA, if a portal takes iSER; what is missing is told, and the target then refuses to start.
+/// RDMA, if a portal takes iSER or a remote volume prefers it; what is missing is told. Without it the target refuses
+/// to start for the sake of a portal; a remote volume goes by TCP.
 fn rdma_for(config: &Config) -> Option<Arc<dyn Fabric>> {
-    let wanted = config.iscsi.iter().flat_map(|iscsi| &iscsi.portals).any(|portal| portal.iser);
+    let mut remotes = config.volumes.iter().filter_map(|volume| volume.remote.as_ref());
+    let portal = config.iscsi.iter().flat_map(|iscsi| &iscsi.portals).any(|portal| portal.iser);
+    let wanted = portal || remotes.any(|remote| remote.prefer == Prefer::Iser);
     match wanted.then(crate::rdma::fabric)? {
         Ok(fabric) => Some(fabric),
         Err(why) => {
@@ -121,17 +125,23 @@ fn rdma_for(config: &Config) -> Option<Arc<dyn Fabric>> {
     }
 }
 
-/// Waits for the signal to stop; reads the configuration again on SIGHUP.
+/// Waits for the signal to stop; reads the configuration again on SIGHUP, and brings remote volumes back to the
+/// transport that they prefer on SIGUSR1.
 async fn serve(args: &Args, running: &Running) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
+    let mut user = signal(SignalKind::user_defined1())?;
     loop {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
+            _ = user.recv() => {
+                let volumes = running.reconnect(None);
+                tracing::info!(volumes, "remote volumes connect anew by the transport that they prefer");
+            }
             _ = hang_up.recv() => match args.load().and_then(|config| running.apply(&config)) {
                 Ok(()) => tracing::info!("the configuration was read again"),
                 Err(error) => tracing::error!(%error, "the configuration was not taken over; everything stays as it was"),

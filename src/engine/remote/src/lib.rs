@@ -19,5 +19,6 @@ mod worker;
 
 pub use engine::Engine;
 pub use error::RemoteError;
+pub use plimsoll_initiator::Chap;
 pub use settings::{Credentials, Prefer, Return, Settings};
 pub use status::{Connection, Status};

@@ -18,7 +18,7 @@ mod space;
 mod store;
 mod volume;
 
-pub use array::{Array, ArraySettings, Clock, Event};
+pub use array::{Array, ArraySettings, Clock, Connect, Event};
 pub use blocking::{Blocking, Saturated};
 pub use error::{ArrayError, StoreError};
 pub use gate::{FlowLimiter, VolumeCounters};

@@ -10,6 +10,7 @@ mod listen;
 mod protocols;
 mod quick;
 mod reconcile;
+mod remotes;
 mod running;
 mod size;
 mod statistics;
@@ -17,6 +18,7 @@ mod units;
 
 pub use config::Config;
 pub use error::TargetError;
+pub use plimsoll_remote::{Connection, Prefer, Status as RemoteStatus};
 pub use quick::{Backing, Quick};
 pub use running::{Running, Served, Target};
 pub use size::{BadSize, Size};

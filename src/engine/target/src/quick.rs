@@ -93,6 +93,7 @@ impl Quick {
             pool: "quick".to_owned(),
             serve,
             size: self.size,
+            remote: None,
             limit: Default::default(),
             flow: None,
             read_only: false,

@@ -77,10 +77,17 @@ pub(crate) fn reconcile(
             );
             return Err(config.error("volumes", index, message));
         }
+        if existing.store().remote().is_some() != settings.remote.is_some() {
+            let message = format!(
+                "volume {:?} exists and its bytes are elsewhere than the configuration says; choose another name",
+                volume.name
+            );
+            return Err(config.error("volumes", index, message));
+        }
         if wanted {
             array.limit_volume(&volume.name, settings.limits).map_err(refused)?;
             array.move_volume(&volume.name, &volume.pool).map_err(refused)?;
-            if existing.size_bytes() != settings.size_bytes {
+            if settings.remote.is_none() && existing.size_bytes() != settings.size_bytes {
                 array.resize_volume(&volume.name, settings.size_bytes).map_err(refused)?;
             }
         }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::protocols::{Iscsi, Nfs};
 use crate::reconcile::{Which, reconcile};
+use crate::remotes::Remotes;
 use crate::statistics::{PoolStatistics, SessionStatistics, Statistics, VolumeStatistics};
 use crate::{Backing, TargetError};
 
@@ -40,6 +41,8 @@ pub struct Running {
     started: Instant,
     array: Arc<Array>,
     config: Mutex<Config>,
+    rdma: Option<Arc<dyn Fabric>>,
+    remotes: Arc<Remotes>,
     blocking: Arc<Blocking>,
     iscsi: Option<Iscsi>,
     nfs: Option<Nfs>,
@@ -62,7 +65,9 @@ impl Target {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
         config.check()?;
-        let array = open_array(&config)?;
+        let remotes = Arc::<Remotes>::default();
+        remotes.configure(&config, rdma.as_ref())?;
+        let array = open_array(&config, &remotes)?;
         let blocking =
             Blocking::start(config.server.blocking_threads, config.server.blocking_queue)
                 .map_err(|source| TargetError::Start { what: "blocking threads", source })?;
@@ -85,6 +90,8 @@ impl Target {
             started: Instant::now(),
             array,
             config: Mutex::new(config),
+            rdma,
+            remotes,
             blocking,
             iscsi,
             nfs,
@@ -94,17 +101,19 @@ impl Target {
     }
 }
 
-fn open_array(config: &Config) -> Result<Arc<Array>, TargetError> {
+fn open_array(config: &Config, remotes: &Arc<Remotes>) -> Result<Arc<Array>, TargetError> {
     let settings = ArraySettings {
         tiers: config.tiers.clone(),
         rules: config.rules.rules(),
         host_limit: config.limits.host,
+        connect: Some(remotes.connect()),
         ..ArraySettings::default()
     };
     let array = match &config.array.backing {
         Backing::Memory => Array::memory(settings)?,
         Backing::Dir(folder) => Array::open(&config.resolve(folder), settings)?,
     };
+    remotes.set_array(&array);
     reconcile(&array, config, Which::ByAuthority)?;
     Ok(array)
 }
@@ -118,6 +127,9 @@ fn monitor(array: &Arc<Array>) -> Result<(Sender<()>, JoinHandle<()>), TargetErr
         .spawn(move || {
             while stopped.recv_timeout(MONITOR_EVERY) == Err(RecvTimeoutError::Timeout) {
                 array.check_thresholds();
+                if let Err(error) = array.check_remotes() {
+                    tracing::error!(%error, "the new size of a remote volume is not taken over");
+                }
             }
         })
         .map_err(|source| TargetError::Start { what: "the array's monitor", source })?;
@@ -155,8 +167,15 @@ impl Running {
         self.nfs.iter().flat_map(Nfs::addresses).collect()
     }
 
+    /// Brings a remote volume, or all of them, back to the transport that is preferred: what is under way ends first,
+    /// what comes meanwhile waits. Returns how many were told.
+    pub fn reconnect(&self, volume: Option<&str>) -> usize {
+        self.remotes.reconnect(volume)
+    }
+
     /// What was done so far.
     pub fn statistics(&self) -> Statistics {
+        let mut remotes = self.remotes.status();
         let pools = self.array.pools().into_iter().map(|pool| PoolStatistics {
             name: pool.settings.name,
             tier: pool.settings.tier,
@@ -174,6 +193,7 @@ impl Running {
                 limit_mib_per_s: limit.mib_per_s,
                 limit_iops: limit.iops,
                 counters: volume.counters(),
+                remote: remotes.remove(volume.name()),
             }
         });
         let sessions = self.iscsi.as_ref().map(Iscsi::sessions).unwrap_or_default();
@@ -203,6 +223,7 @@ impl Running {
         if let Some(nfs) = &self.nfs {
             nfs.set_read_only(config.read_only_exports());
         }
+        self.remotes.configure(config, self.rdma.as_ref())?;
         reconcile(&self.array, config, Which::ChangedSince(&current))?;
         *current = config.clone();
         Ok(())

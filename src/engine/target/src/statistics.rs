@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use plimsoll_remote::Status;
 use plimsoll_storage::VolumeCounters;
 use plimsoll_target_iscsi::SessionInfo;
 use serde::Serialize;
@@ -97,4 +98,7 @@ pub struct VolumeStatistics {
     /// What it was asked for.
     #[serde(flatten)]
     pub counters: VolumeCounters,
+    /// Of a remote volume: how it is connected, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Status>,
 }

@@ -18,7 +18,8 @@ impl Array {
         let _operation = self.begin();
         check_name(&settings.name)?;
         let rules = &self.settings.rules;
-        let remote = self.remote(&settings, None)?;
+        let believed = (settings.size_bytes > 0).then_some(settings.size_bytes);
+        let remote = self.remote(&settings, believed)?;
         if let Some(remote) = &remote {
             settings.size_bytes = remote.size_bytes();
         }

@@ -4,6 +4,7 @@ use plimsoll_storage::{Kind, Limit, Limits, PoolSettings, Qos, Rules, VolumeSett
 use plimsoll_target_scsi::UnitSettings;
 use serde::Deserialize;
 
+use super::RemoteConfig;
 use crate::{Backing, Size};
 
 /// Who decides about pools and volumes that exist already.
@@ -134,8 +135,12 @@ pub struct VolumeConfig {
     pub pool: String,
     /// Its protocol.
     pub serve: Serve,
-    /// Its quota.
+    /// Its quota. A remote volume has the size of the remote unit; given all the same, it is what is believed until the
+    /// remote target is reached for the first time.
+    #[serde(default)]
     pub size: Size,
+    /// The unit of another target that holds its bytes.
+    pub remote: Option<RemoteConfig>,
     /// A limit on all its traffic; with manual quality of service `mib_per_s` is its throughput.
     #[serde(default)]
     pub limit: Limit,
@@ -199,7 +204,7 @@ impl VolumeConfig {
             },
             size_bytes: self.size.bytes(),
             limits: Limits { volume: self.limit, flow: self.flow.unwrap_or(limits.flow) },
-            remote: None,
+            remote: self.remote.as_ref().map(|remote| remote.url.clone()),
         }
     }
 }

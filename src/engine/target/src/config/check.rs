@@ -53,6 +53,16 @@ impl Config {
                 );
                 return Err(self.error("volumes", index, message));
             }
+            let problem = match (&volume.remote, volume.serve) {
+                (None, _) if volume.size.bytes() == 0 => "has no size; add size",
+                (Some(_), Serve::Nfs) => {
+                    "is remote, and only a logical unit can be; serve it by iscsi"
+                }
+                _ => "",
+            };
+            if !problem.is_empty() {
+                return Err(self.error("volumes", index, format!("volume {name:?} {problem}")));
+            }
             let missing = match volume.serve {
                 Serve::Iscsi if self.iscsi.is_none() => Some("iscsi"),
                 Serve::Nfs if self.nfs.is_none() => Some("nfs"),

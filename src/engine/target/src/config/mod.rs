@@ -9,6 +9,7 @@ mod array;
 mod check;
 mod iscsi;
 mod nfs;
+mod remote;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ pub use array::{
 };
 pub use iscsi::{IscsiConfig, PathState, PortalConfig};
 pub use nfs::{ExportRule, NfsConfig};
+pub use remote::RemoteConfig;
 pub use server::ServerConfig;
 
 use plimsoll_storage::Tier;
@@ -108,7 +110,9 @@ impl Config {
         let changed = |volume: &VolumeConfig| {
             let same_name = |old: &&VolumeConfig| old.name == volume.name;
             let old = self.volumes.iter().find(same_name);
-            let fixed = |volume: &VolumeConfig| (volume.serve, volume.read_only, volume.disk);
+            let fixed = |volume: &VolumeConfig| {
+                (volume.serve, volume.read_only, volume.disk, volume.remote.clone())
+            };
             old.is_some_and(|old| fixed(old) != fixed(volume))
         };
         let section = sections.into_iter().find(|(_, old, new)| differs(old, new));
