@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Crate, its folder, and the workspace crates it may depend on.
-const ALLOWED: [(&str, &str, &[&str]); 19] = [
+const ALLOWED: [(&str, &str, &[&str]); 21] = [
     ("units", "src/units", &[]),
     ("ingest", "src/planner/ingest", &["units"]),
     ("advise", "src/planner/advise", &["ingest"]),
@@ -20,14 +20,16 @@ const ALLOWED: [(&str, &str, &[&str]); 19] = [
     ),
     ("wire", "src/engine/wire", &[]),
     ("fabric", "src/engine/fabric", &[]),
+    ("verbs", "src/engine/verbs", &["fabric"]),
     ("storage", "src/engine/storage", &["fabric"]),
+    ("remote", "src/engine/remote", &["fabric", "storage", "initiator"]),
     ("target-scsi", "src/engine/target/scsi", &["wire", "storage"]),
     ("target-iscsi", "src/engine/target/iscsi", &["wire", "fabric", "storage", "target-scsi"]),
     ("target-nfs", "src/engine/target/nfs", &["wire", "fabric", "storage"]),
     (
         "target",
         "src/engine/target",
-        &["wire", "fabric", "storage", "target-scsi", "target-iscsi", "target-nfs"],
+        &["wire", "fabric", "storage", "remote", "target-scsi", "target-iscsi", "target-nfs"],
     ),
     ("initiator", "src/engine/initiator", &["wire", "fabric"]),
     ("probe", "src/engine/probe", &["wire", "initiator"]),
@@ -53,13 +55,15 @@ const ALLOWED: [(&str, &str, &[&str]); 19] = [
 ];
 
 /// Heavy libraries and the one crate that may link each.
-const HOMES: [(&str, &str); 9] = [
+const HOMES: [(&str, &str); 11] = [
     ("calamine", "ingest"),
     ("polars", "inventory"),
     ("plotters", "report"),
     ("rust_xlsxwriter", "report"),
     ("redb", "storage"),
     ("parquet", "probe"),
+    ("ibverbs", "verbs"),
+    ("libloading", "verbs"),
     ("axum", "root"),
     ("tokio", "root"),
     ("sqlx", "root"),

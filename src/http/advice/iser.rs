@@ -20,6 +20,10 @@ use crate::http::upload::{files, receive};
 const MOST_HOSTS: usize = 1000;
 /// Adapters of a host.
 const MOST_NICS: usize = 64;
+/// Characters of the name of a host or of an adapter's model.
+const NAME_CHARACTERS: usize = 200;
+/// Characters of a version or of a device's name.
+const WORD_CHARACTERS: usize = 64;
 
 /// Which format.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -196,13 +200,18 @@ fn hosts(body: &IserOptionsBody) -> Result<Vec<iser::Host>, Problem> {
     if body.hosts.len() > MOST_HOSTS {
         return refuse("/options/hosts".to_owned(), "more than 1000 hosts");
     }
+    let is_long = |text: &str, most: usize| text.chars().count() > most;
     let mut hosts = Vec::new();
     for (index, host) in body.hosts.iter().enumerate() {
         let at = format!("/options/hosts/{index}");
-        if host.name.len() > 800 || host.esxi.len() > 64 {
-            return refuse(at, "name or version too long");
+        if is_long(&host.name, NAME_CHARACTERS) || is_long(&host.esxi, WORD_CHARACTERS) {
+            return refuse(at, "a name of more than 200 characters, or a version of more than 64");
         }
-        if host.nics.len() > MOST_NICS || host.nics.iter().any(|nic| nic.adapter.len() > 800) {
+        let too_long = |nic: &NicBody| {
+            is_long(&nic.adapter, NAME_CHARACTERS)
+                || nic.device.as_deref().is_some_and(|device| is_long(device, WORD_CHARACTERS))
+        };
+        if host.nics.len() > MOST_NICS || host.nics.iter().any(too_long) {
             return refuse(at + "/nics", "more than 64 adapters, or one with too long a name");
         }
         let nics = host.nics.iter().map(|nic| iser::Nic {
