@@ -104,6 +104,10 @@ impl Job {
                 sd_ln: sd(at),
             }),
             peak_to_mean_prior: layout.ratio_prior.clone(),
+            crosstalk: layout.crosstalk_index().map(|at| Estimate {
+                value: significant(solution.parameters[at].exp(), 6),
+                sd_ln: sd(at),
+            }),
             residual_sd_ln: significant(solution.sigma, 4),
             degrees_of_freedom: significant(solution.degrees_of_freedom, 4),
             points: data.observations.len(),

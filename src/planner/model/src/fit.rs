@@ -11,7 +11,7 @@ use crate::predict::student_t;
 use crate::report::{FamilyReport, FitReport, PointReport};
 use crate::series::{Observation, Prepared, SeriesData, prepare};
 use crate::solution::Solution;
-use crate::solve::{Curve, ExponentRule};
+use crate::solve::{Curve, ExponentRule, Rules};
 use crate::structure::resources_of;
 use crate::types::Resource;
 use plimsoll_units::EvidenceGrade;
@@ -48,6 +48,11 @@ pub struct FitOptions {
     pub priors: Option<PriorTable>,
     /// What the points are: `None` is C, published; A when measured by the user.
     pub grade: Option<EvidenceGrade>,
+    /// Let hosts lose by their own queue in each series whose corrected Akaike criterion gains at
+    /// least 4 by it.
+    pub crosstalk: bool,
+    /// Volume and pool are the same for series that differ in protocol alone.
+    pub shared_array: bool,
 }
 
 /// Fits the recommended model and reports how good it is.
@@ -108,6 +113,9 @@ pub(crate) struct Job {
     pub(crate) resources: Vec<Vec<Resource>>,
     pub(crate) priors: PriorTable,
     pub(crate) exponent: ExponentRule,
+    /// For each series, whether it has the term of [`crate::crosstalk`].
+    pub(crate) crosstalk: Vec<bool>,
+    pub(crate) shared_array: bool,
     pub(crate) platforms: Vec<String>,
     pub(crate) id: String,
     pub(crate) title: String,
@@ -118,7 +126,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    fn new(points: &[Point], options: &FitOptions) -> Result<Self, ModelError> {
+    pub(crate) fn new(points: &[Point], options: &FitOptions) -> Result<Self, ModelError> {
         let fits = shipped_fits()?;
         let by_id = options
             .platform
@@ -185,6 +193,15 @@ impl Job {
             .iter()
             .map(|series| resources_of(series, &priors, named.as_deref()))
             .collect();
+        let resources: Vec<Vec<Resource>> = resources;
+        let crosstalk = prepared
+            .series
+            .iter()
+            .zip(&resources)
+            .map(|(series, resources)| {
+                options.crosstalk && crate::crosstalk::gains(series, resources, &priors, exponent)
+            })
+            .collect();
         let mut sources: Vec<String> = Vec::new();
         for point in &chosen {
             if !point.source.is_empty() && !sources.contains(&point.source) {
@@ -201,6 +218,8 @@ impl Job {
             resources,
             priors,
             exponent,
+            crosstalk,
+            shared_array: options.shared_array,
             id: options
                 .id
                 .clone()
@@ -222,13 +241,33 @@ impl Job {
         self.prepared.series.iter().map(|series| series.observations.len()).sum()
     }
 
-    /// Series that must be solved together: all when they share a fitted exponent.
+    /// Series that must be solved together: all when they share a fitted exponent or an array.
     fn groups(&self, exponent: ExponentRule) -> Vec<Vec<usize>> {
         let all = 0..self.prepared.series.len();
-        match exponent {
-            ExponentRule::Fitted => vec![all.collect()],
-            ExponentRule::Fixed(_) => all.map(|index| vec![index]).collect(),
+        if exponent == ExponentRule::Fitted || self.shared_array {
+            vec![all.collect()]
+        } else {
+            all.map(|index| vec![index]).collect()
         }
+    }
+
+    /// The problem of `group`, without the observation `skip` (place in the group, observation).
+    pub(crate) fn curve(
+        &self,
+        group: &[usize],
+        exponent: ExponentRule,
+        skip: Option<(usize, usize)>,
+    ) -> Curve {
+        let series: Vec<&SeriesData> =
+            group.iter().map(|&index| &self.prepared.series[index]).collect();
+        let resources: Vec<Vec<Resource>> =
+            group.iter().map(|&index| self.resources[index].clone()).collect();
+        let rules = Rules {
+            exponent,
+            crosstalk: group.iter().map(|&index| self.crosstalk[index]).collect(),
+            shared_array: self.shared_array,
+        };
+        Curve::new(&series, &resources, &self.priors, &rules, skip)
     }
 
     fn solve_group(
@@ -237,14 +276,10 @@ impl Job {
         exponent: ExponentRule,
         skip: Option<(usize, usize)>,
     ) -> Option<Solution> {
-        let series: Vec<&SeriesData> =
-            group.iter().map(|&index| &self.prepared.series[index]).collect();
-        let resources: Vec<Vec<Resource>> =
-            group.iter().map(|&index| self.resources[index].clone()).collect();
-        Curve::new(&series, &resources, &self.priors, exponent, skip).solve()
+        self.curve(group, exponent, skip).solve()
     }
 
-    fn solve(&self) -> Result<Vec<(Vec<usize>, Solution)>, ModelError> {
+    pub(crate) fn solve(&self) -> Result<Vec<(Vec<usize>, Solution)>, ModelError> {
         self.groups(self.exponent)
             .into_iter()
             .map(|group| {
@@ -329,7 +364,8 @@ impl Job {
             .iter()
             .zip(&self.prepared.series)
             .map(|(r, s)| r.len() + usize::from(s.observations.iter().any(|o| o.peak)))
-            .sum();
+            .sum::<usize>()
+            + self.crosstalk.iter().filter(|&&present| present).count();
         let exponents = usize::from(self.exponent == ExponentRule::Fitted);
         let mut push = |name: &str, parameters: usize, errors: &[f64]| {
             if let Some(loo) = summary(errors) {

@@ -82,6 +82,7 @@ impl Model {
                 ceilings,
                 peak_to_mean: None,
                 peak_to_mean_prior: None,
+                crosstalk: None,
                 residual_sd_ln: 0.03,
                 degrees_of_freedom: 1000.0,
                 points: 0,

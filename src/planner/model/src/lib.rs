@@ -7,9 +7,11 @@
 //! and simpler families predict points that they have not seen.
 
 mod beliefs;
+mod bootstrap;
 mod built_in;
 mod card;
 mod checks;
+mod crosstalk;
 pub mod curve;
 mod error;
 mod families;
@@ -21,7 +23,9 @@ mod markdown;
 mod matrix;
 mod model;
 mod points;
+mod posterior;
 mod predict;
+mod profile;
 mod random;
 mod report;
 mod series;
@@ -31,6 +35,7 @@ mod structure;
 pub mod types;
 
 pub use beliefs::{FitRow, PriorRow, PriorTable, PriorTarget, shipped_fits};
+pub use bootstrap::{Bootstrap, bootstrap};
 pub use error::ModelError;
 pub use fit::{ExponentChoice, FitOptions, MAX_FITTED_POINTS, fit, fit_model};
 pub use generic::{SHARED_EXPONENT, StatedCeilings};
@@ -40,6 +45,7 @@ pub use model::{
 };
 pub use points::{MAX_ROWS, Measured, Point, Statistic, platforms, read_points, select};
 pub use predict::{Draw, LATENCY_UTILISATION_LIMIT};
+pub use profile::{CeilingProfile, WIDEST_FACTOR, profile};
 pub use report::{FamilyReport, FitReport, PointReport};
 pub use series::{DISAGREEMENT_LN, KeptOut, SuspectPoint};
 pub use types::*;

@@ -84,7 +84,7 @@ impl FitReport {
 }
 
 /// A whole number with commas between thousands.
-fn grouped(value: f64) -> String {
+pub(crate) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -86,6 +86,10 @@ pub struct Series {
     pub peak_to_mean: Option<Estimate>,
     /// Belief about it.
     pub peak_to_mean_prior: Option<Prior>,
+    /// Loss of a host by its own queue, where the points show it: its ceiling is divided by
+    /// `1 + kappa (q - 1)` at `q` outstanding I/Os a host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crosstalk: Option<Estimate>,
     /// Spread of the points about the curve, standard deviation of the logarithm, at least 0.03.
     pub residual_sd_ln: f64,
     /// Degrees of freedom of that spread (Student t).
@@ -213,10 +217,12 @@ impl Model {
                     ));
                 }
             }
-            if let Some(ratio) = &series.peak_to_mean
-                && !(ratio.value > 0.0 && ratio.value.is_finite())
+            for (ratio, name) in
+                [(&series.peak_to_mean, "peak_to_mean"), (&series.crosstalk, "crosstalk")]
             {
-                return refuse(format!("series {:?}: peak_to_mean is not positive", series.name));
+                if ratio.is_some_and(|ratio| !(ratio.value > 0.0 && ratio.value.is_finite())) {
+                    return refuse(format!("series {:?}: {name} is not positive", series.name));
+                }
             }
         }
         let size = self.parameter_names().len();
@@ -233,7 +239,7 @@ impl Model {
     }
 
     /// Names of the parameters in the order of the covariance: for each series its ceilings and
-    /// then its `peak_to_mean`, at the end `exponent`, each only where it was estimated.
+    /// then its `peak_to_mean` and `crosstalk`, at the end `exponent`, each only where it was estimated.
     #[must_use]
     pub fn parameter_names(&self) -> Vec<String> {
         let mut names = Vec::new();
@@ -243,6 +249,9 @@ impl Model {
             }
             if series.peak_to_mean.is_some() {
                 names.push(format!("{}: peak_to_mean", series.name));
+            }
+            if series.crosstalk.is_some() {
+                names.push(format!("{}: crosstalk", series.name));
             }
         }
         if self.exponent.fitted {
@@ -257,6 +266,7 @@ impl Model {
         for series in &self.series {
             values.extend(series.ceilings.iter().map(|ceiling| ceiling.value.ln()));
             values.extend(series.peak_to_mean.iter().map(|ratio| ratio.value.ln()));
+            values.extend(series.crosstalk.iter().map(|kappa| kappa.value.ln()));
         }
         if self.exponent.fitted {
             values.push((self.exponent.value - 0.5).ln());
@@ -272,10 +282,7 @@ impl Model {
 
     /// Offset of the parameters of series `index`.
     pub(crate) fn offset(&self, index: usize) -> usize {
-        self.series[..index]
-            .iter()
-            .map(|series| series.ceilings.len() + usize::from(series.peak_to_mean.is_some()))
-            .sum()
+        self.series[..index].iter().map(Series::parameters).sum()
     }
 
     /// The series that answers for `quantity`: the first that has it.
@@ -332,6 +339,18 @@ fn with_short_arrays(pretty: &str) -> String {
 }
 
 impl Series {
+    /// Number of parameters.
+    pub(crate) fn parameters(&self) -> usize {
+        self.ceilings.len()
+            + usize::from(self.peak_to_mean.is_some())
+            + usize::from(self.crosstalk.is_some())
+    }
+
+    /// Place of ln kappa among the parameters of the series.
+    pub(crate) fn crosstalk_place(&self) -> Option<usize> {
+        self.crosstalk.as_ref().map(|_| self.parameters() - 1)
+    }
+
     /// A rate of this series in operations a second; `None` without a block size to convert by.
     pub(crate) fn iops_of(&self, value: f64) -> Option<f64> {
         match self.quantity {

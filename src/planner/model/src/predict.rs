@@ -22,10 +22,10 @@ pub const LATENCY_UTILISATION_LIMIT: f64 = 0.85;
 /// One joint sample of the parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draw {
-    parameters: Vec<f64>,
-    exponent: f64,
+    pub(crate) parameters: Vec<f64>,
+    pub(crate) exponent: f64,
     /// Common error of each series about its curve, in logarithms.
-    noise: Vec<f64>,
+    pub(crate) noise: Vec<f64>,
 }
 
 /// Ceilings in logarithms for one configuration, without heap use.
@@ -34,14 +34,27 @@ struct Terms {
     /// Index of the ceiling in its series.
     index: [usize; MAX_CEILINGS],
     len: usize,
+    /// (place of the host's term, place of ln kappa, slope of the loss in it).
+    lost: Option<(usize, usize, f64)>,
 }
 
 impl Terms {
     fn of(series: &Series, parameters: &[f64], configuration: &Configuration) -> Self {
-        let mut terms = Self { ln: [0.0; MAX_CEILINGS], index: [0; MAX_CEILINGS], len: 0 };
+        let mut terms =
+            Self { ln: [0.0; MAX_CEILINGS], index: [0; MAX_CEILINGS], len: 0, lost: None };
         for (index, ceiling) in series.ceilings.iter().enumerate().take(MAX_CEILINGS) {
             if let Some(ln_instances) = ceiling.resource.ln_instances(configuration) {
                 terms.ln[terms.len] = ln_instances + parameters[index];
+                if let (Resource::Host, Some(at)) = (ceiling.resource, series.crosstalk_place())
+                    && let Some(waiting) = crate::crosstalk::waiting(
+                        Some(configuration.hosts),
+                        configuration.outstanding,
+                    )
+                {
+                    let (ln_loss, slope) = crate::crosstalk::loss(parameters[at], waiting);
+                    terms.ln[terms.len] -= ln_loss;
+                    terms.lost = Some((terms.len, at, slope));
+                }
                 terms.index[terms.len] = index;
                 terms.len += 1;
             }
@@ -128,6 +141,9 @@ impl Model {
             gradient[offset + terms.index[k]] = shares[k];
             variance += (shares[k] * ceiling.discrepancy_sd_ln).powi(2);
         }
+        if let Some((place, at, slope)) = terms.lost {
+            gradient[offset + at] -= shares[place] * slope;
+        }
         if self.exponent.fitted
             && let Some(last) = gradient.last_mut()
         {
@@ -192,8 +208,7 @@ impl Model {
                     let degrees = series.degrees_of_freedom;
                     let scale = (degrees / random.chi_square(degrees)).sqrt();
                     noise[index] = scale * series.residual_sd_ln * random.normal();
-                    let own = series.ceilings.len() + usize::from(series.peak_to_mean.is_some());
-                    scales.resize(scales.len() + own, scale);
+                    scales.resize(scales.len() + series.parameters(), scale);
                 }
                 scales.resize(size, 1.0);
                 for row in 0..size {

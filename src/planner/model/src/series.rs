@@ -100,6 +100,7 @@ impl Observation {
 pub(crate) struct SeriesData {
     pub name: String,
     pub platform: String,
+    pub protocol: String,
     pub workload: String,
     pub quantity: Quantity,
     pub block_kib: Option<f64>,
@@ -107,6 +108,16 @@ pub(crate) struct SeriesData {
     pub read_pct: String,
     pub statistic: String,
     pub observations: Vec<Observation>,
+}
+
+impl SeriesData {
+    /// Whether `other` is the same work on the same platform, by another protocol perhaps.
+    pub(crate) fn same_work(&self, other: &Self) -> bool {
+        let own = (&self.platform, &self.workload, self.quantity, self.block_kib);
+        own == (&other.platform, &other.workload, other.quantity, other.block_kib)
+            && (&self.pattern, &self.read_pct) == (&other.pattern, &other.read_pct)
+            && self.statistic == other.statistic
+    }
 }
 
 /// All series of a selection and what was set aside on the way.
@@ -148,6 +159,7 @@ pub(crate) fn prepare(points: &[&Point], join: bool) -> Prepared {
             SeriesData {
                 name: series_name(point, &read, several_platforms, several_protocols),
                 platform: point.platform.clone(),
+                protocol: point.protocol.clone(),
                 workload: point.workload.clone(),
                 quantity,
                 block_kib: point.block_kib,

@@ -40,8 +40,7 @@ impl Solution {
     /// Predicts `observation` of series `index` in its own statistic.
     pub(crate) fn predict(&self, index: usize, observation: &Observation) -> Predicted {
         let layout = &self.layouts[index];
-        let row =
-            prepare_row(index, layout.offset, &layout.resources, layout.ratio_index(), observation);
+        let row = prepare_row(index, layout, observation);
         debug_assert_eq!(row.series, index);
         let mut ln = [0.0; MAX_CEILINGS];
         for (ln, (count, &at)) in
@@ -49,6 +48,11 @@ impl Solution {
         {
             *ln = count + self.parameters[at];
         }
+        let lost = row.crosstalk.map(|(place, at, waiting)| {
+            let (ln_loss, slope) = crate::crosstalk::loss(self.parameters[at], waiting);
+            ln[place] -= ln_loss;
+            (place, at, slope)
+        });
         let mut shares = [0.0; MAX_CEILINGS];
         let p = self.exponent_value();
         let mut ln_value = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
@@ -57,6 +61,9 @@ impl Solution {
         for k in 0..row.len {
             gradient[row.parameters[k]] += shares[k];
             variance += (shares[k] * self.discrepancy[row.parameters[k]]).powi(2);
+        }
+        if let Some((place, at, slope)) = lost {
+            gradient[at] -= shares[place] * slope;
         }
         if self.exponent == ExponentRule::Fitted
             && let Some(last) = gradient.last_mut()

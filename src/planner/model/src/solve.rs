@@ -5,8 +5,7 @@
 
 use crate::beliefs::PriorTable;
 use crate::curve::{exponent_gradient, ln_smooth_minimum};
-use crate::lm::{LinearPrior, Optimum, Problem, Row, minimise, robust_weight};
-use crate::matrix::Square;
+use crate::lm::{LinearPrior, Optimum, Problem, Row, minimise};
 use crate::model::{MAX_CEILINGS, Prior};
 use crate::series::{Observation, SeriesData};
 use crate::solution::Solution;
@@ -14,11 +13,11 @@ use crate::types::Resource;
 
 /// Standard deviation of a point about the curve before any residual is seen: 3 % repeatability
 /// and 4 % of what the curve leaves out.
-const SIGMA: f64 = 0.05;
+pub(crate) const SIGMA: f64 = 0.05;
 /// What remains of a residual above a lower bound. "Over 530,000" excludes less in full; more is
 /// not excluded, yet such numbers are results rounded down, so it counts by a third, as if the
 /// bound stood 15 % loose upwards.
-const ABOVE_BOUND: f64 = 1.0 / 3.0;
+pub(crate) const ABOVE_BOUND: f64 = 1.0 / 3.0;
 /// Least spread that is believed.
 pub(crate) const SIGMA_FLOOR: f64 = 0.03;
 /// Extra standard deviation of a ceiling that the points leave at its prior (models.md 2.2: 0.15
@@ -34,6 +33,8 @@ const WEAK_SD: f64 = 1.0;
 const WEAK_FACTORS: (f64, f64) = (2.0, 1.5);
 /// Belief about peak over mean where none is listed.
 const GENERIC_RATIO: (f64, f64) = (1.25, 0.15);
+/// How far volume and pool may differ between protocols, in logarithms: 2 %.
+const SAME_ARRAY_SD: f64 = 0.02;
 /// Belief about the exponent: `ln(p - 0.5)` is normal about `ln 2` with this deviation.
 pub(crate) const EXPONENT_SD: f64 = 0.3;
 
@@ -44,6 +45,16 @@ pub(crate) enum ExponentRule {
     Fitted,
 }
 
+/// What is fitted besides the ceilings.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rules {
+    pub exponent: ExponentRule,
+    /// For each series of the group, whether hosts lose by their own queue ([`crate::crosstalk`]).
+    pub crosstalk: Vec<bool>,
+    /// Volume and pool are the same for series that differ in protocol alone.
+    pub shared_array: bool,
+}
+
 /// Where the parameters of one series stand.
 #[derive(Debug, Clone)]
 pub(crate) struct SeriesLayout {
@@ -52,6 +63,7 @@ pub(crate) struct SeriesLayout {
     pub priors: Vec<Prior>,
     pub has_ratio: bool,
     pub ratio_prior: Option<Prior>,
+    pub crosstalk: bool,
 }
 
 impl SeriesLayout {
@@ -59,32 +71,44 @@ impl SeriesLayout {
         self.has_ratio.then_some(self.offset + self.resources.len())
     }
 
+    pub(crate) fn crosstalk_index(&self) -> Option<usize> {
+        self.crosstalk.then_some(self.offset + self.resources.len() + usize::from(self.has_ratio))
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.resources.len() + usize::from(self.has_ratio)
+        self.resources.len() + usize::from(self.has_ratio) + usize::from(self.crosstalk)
     }
 }
 
 /// One observation ready for the inner loop.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) series: usize,
     pub(crate) ln_counts: [f64; MAX_CEILINGS],
     pub(crate) parameters: [usize; MAX_CEILINGS],
     pub(crate) len: usize,
     pub(crate) ratio: Option<usize>,
+    /// (place of the host's term, parameter of ln kappa, outstanding I/Os a host less one).
+    pub(crate) crosstalk: Option<(usize, usize, f64)>,
     pub(crate) ln_value: f64,
     pub(crate) one_sided: bool,
 }
 
 /// The p-norm of ceilings as a least-squares problem.
+#[derive(Clone)]
 pub(crate) struct Curve {
-    layouts: Vec<SeriesLayout>,
-    rows: Vec<Prepared>,
-    exponent: ExponentRule,
-    size: usize,
-    priors: Vec<LinearPrior>,
+    pub(crate) layouts: Vec<SeriesLayout>,
+    pub(crate) rows: Vec<Prepared>,
+    pub(crate) exponent: ExponentRule,
+    pub(crate) size: usize,
+    pub(crate) priors: Vec<LinearPrior>,
     /// For each parameter the largest value seen per instance, in logarithms, and the belief's
     /// centre.
     seen: Vec<(f64, f64)>,
+    /// Standard deviation of a residual.
+    pub(crate) sigma: f64,
+    /// What remains of a residual above a lower bound.
+    pub(crate) above_bound: f64,
 }
 
 impl Curve {
@@ -93,9 +117,10 @@ impl Curve {
         series: &[&SeriesData],
         resources: &[Vec<Resource>],
         table: &PriorTable,
-        exponent: ExponentRule,
+        rules: &Rules,
         skip: Option<(usize, usize)>,
     ) -> Self {
+        let exponent = rules.exponent;
         let mut curve = Self {
             layouts: Vec::with_capacity(series.len()),
             rows: Vec::new(),
@@ -103,6 +128,8 @@ impl Curve {
             size: 0,
             priors: Vec::new(),
             seen: Vec::new(),
+            sigma: SIGMA,
+            above_bound: ABOVE_BOUND,
         };
         for (index, data) in series.iter().enumerate() {
             let used: Vec<&Observation> = data
@@ -112,7 +139,11 @@ impl Curve {
                 .filter(|(k, _)| skip != Some((index, *k)))
                 .map(|(_, observation)| observation)
                 .collect();
-            curve.add_series(index, data, &resources[index], &used, table);
+            let crosstalk = rules.crosstalk.get(index).copied().unwrap_or(false);
+            curve.add_series(index, data, &resources[index], &used, table, crosstalk);
+        }
+        if rules.shared_array {
+            curve.share_array(series);
         }
         if exponent == ExponentRule::Fitted {
             let at = curve.size;
@@ -134,6 +165,7 @@ impl Curve {
         resources: &[Resource],
         used: &[&Observation],
         table: &PriorTable,
+        crosstalk: bool,
     ) {
         let offset = self.size;
         let has_ratio = data.observations.iter().any(|observation| observation.peak);
@@ -197,20 +229,48 @@ impl Curve {
             self.seen.push((value.ln(), value.ln()));
             ratio_prior = Some(Prior { value, sd_ln: sd, statistic: String::new(), source });
         }
-        for observation in used {
-            self.rows.push(prepare_row(index, offset, resources, ratio, observation));
-        }
-        self.size = offset + resources.len() + usize::from(has_ratio);
-        self.layouts.push(SeriesLayout {
+        let layout = SeriesLayout {
             offset,
             resources: resources.to_vec(),
             priors,
             has_ratio,
             ratio_prior,
-        });
+            crosstalk,
+        };
+        if let Some(kappa) = layout.crosstalk_index() {
+            self.priors.push(crate::crosstalk::prior(kappa));
+            self.seen.push((crate::crosstalk::LN_CENTRE, crate::crosstalk::LN_CENTRE));
+        }
+        self.rows.extend(used.iter().map(|observation| prepare_row(index, &layout, observation)));
+        self.size = offset + layout.len();
+        self.layouts.push(layout);
     }
 
-    fn exponent_at(&self, parameters: &[f64]) -> f64 {
+    /// Ties volume and pool of series that differ in protocol alone: what the wire costs changes
+    /// flow and response time, not the array. The belief about a ceiling then counts once.
+    fn share_array(&mut self, series: &[&SeriesData]) {
+        for (later, data) in series.iter().enumerate() {
+            let Some(first) = series[..later].iter().position(|other| other.same_work(data)) else {
+                continue;
+            };
+            for resource in [Resource::Volume, Resource::Pool] {
+                let at = |index: usize| -> Option<usize> {
+                    let layout = &self.layouts[index];
+                    let place = layout.resources.iter().position(|r| *r == resource)?;
+                    Some(layout.offset + place)
+                };
+                let (Some(own), Some(other)) = (at(later), at(first)) else { continue };
+                self.priors.retain(|prior| prior.terms.first() != Some(&(own, 1.0)));
+                self.priors.push(LinearPrior {
+                    terms: vec![(own, 1.0), (other, -1.0)],
+                    centre: 0.0,
+                    sd: SAME_ARRAY_SD,
+                });
+            }
+        }
+    }
+
+    pub(crate) fn exponent_at(&self, parameters: &[f64]) -> f64 {
         match self.exponent {
             ExponentRule::Fixed(p) => p,
             ExponentRule::Fitted => 0.5 + parameters[self.size - 1].exp(),
@@ -218,7 +278,7 @@ impl Curve {
     }
 
     /// Logarithm of the predicted value and its gradient.
-    fn evaluate(
+    pub(crate) fn evaluate(
         &self,
         row: &Prepared,
         parameters: &[f64],
@@ -230,10 +290,18 @@ impl Curve {
         {
             *ln = count + parameters[at];
         }
+        let lost = row.crosstalk.map(|(place, at, waiting)| {
+            let (ln_loss, slope) = crate::crosstalk::loss(parameters[at], waiting);
+            ln[place] -= ln_loss;
+            (place, at, slope)
+        });
         let mut shares = [0.0; MAX_CEILINGS];
         let p = self.exponent_at(parameters);
         let ln_x = ln_smooth_minimum(&ln[..row.len], p, &mut shares[..row.len]);
         gradient.extend(row.parameters.iter().copied().zip(shares).take(row.len));
+        if let Some((place, at, slope)) = lost {
+            gradient.push((at, -shares[place] * slope));
+        }
         if self.exponent == ExponentRule::Fitted {
             let slope = exponent_gradient(&ln[..row.len], p, ln_x, &shares[..row.len]);
             gradient.push((self.size - 1, (p - 0.5) * slope));
@@ -258,6 +326,7 @@ impl Curve {
                     .iter()
                     .map(|&resource| Some(resource))
                     .chain(layout.has_ratio.then_some(None))
+                    .chain(layout.crosstalk.then_some(None))
             })
             .chain((self.exponent == ExponentRule::Fitted).then_some(None))
             .collect();
@@ -284,146 +353,27 @@ impl Curve {
 
     /// Best optimum over all starts; `None` when none is finite.
     pub(crate) fn solve(self) -> Option<Solution> {
+        let best = self.optimum()?;
+        self.describe(best.parameters)
+    }
+
+    /// The optimum without what is said of it.
+    pub(crate) fn optimum(&self) -> Option<Optimum> {
         let mut best: Option<Optimum> = None;
         for start in self.starts() {
-            if let Some(optimum) = minimise(&self, &start)
+            if let Some(optimum) = minimise(self, &start)
                 && best.as_ref().is_none_or(|known| optimum.cost < known.cost)
             {
                 best = Some(optimum);
             }
         }
-        self.describe(best?.parameters)
+        best
     }
-
-    /// Information matrix of the points with residual deviation `sigma`, without priors.
-    fn information(&self, parameters: &[f64], sigma: f64) -> (Square, Vec<(f64, Row)>) {
-        let mut matrix = Square::zeros(self.size);
-        let mut rows = Vec::with_capacity(self.rows.len());
-        for index in 0..self.rows.len() {
-            let mut row = Row::default();
-            self.row(index, parameters, &mut row);
-            if self.rows[index].one_sided && row.residual > 0.0 {
-                // A bound is sharp downwards, and the lower side is the one that plans rest on:
-                // the covariance takes it as sharp on both, which hides only what more there is.
-                row.gradient.iter_mut().for_each(|(_, slope)| *slope /= ABOVE_BOUND);
-            }
-            let weight = robust_weight(row.residual) / (sigma * sigma);
-            for &(i, gi) in &row.gradient {
-                for &(j, gj) in &row.gradient {
-                    matrix.add(i, j, weight * gi * gj);
-                }
-            }
-            rows.push((weight, row));
-        }
-        (matrix, rows)
-    }
-
-    fn prior_information(&self) -> Square {
-        let mut matrix = Square::zeros(self.size);
-        for prior in &self.priors {
-            for &(i, wi) in &prior.terms {
-                for &(j, wj) in &prior.terms {
-                    matrix.add(i, j, wi * wj / (prior.sd * prior.sd));
-                }
-            }
-        }
-        matrix
-    }
-
-    fn posterior(&self, information: &Square) -> Option<Square> {
-        let mut matrix = self.prior_information();
-        for (sum, value) in matrix.values.iter_mut().zip(&information.values) {
-            *sum += value;
-        }
-        matrix.inverse()
-    }
-
-    fn describe(self, parameters: Vec<f64>) -> Option<Solution> {
-        let leverages = |covariance: &Square, rows: &[(f64, Row)]| -> Vec<f64> {
-            rows.iter()
-                .map(|(weight, row)| {
-                    let mut gradient = vec![0.0; self.size];
-                    row.gradient.iter().for_each(|&(k, g)| gradient[k] += g);
-                    weight * covariance.quadratic(&gradient)
-                })
-                .collect()
-        };
-        // The spread decides how many parameters the points pay for, and that number the spread:
-        // one pass with the assumed spread is enough for the count.
-        let (information, rows) = self.information(&parameters, SIGMA);
-        let leverage = leverages(&self.posterior(&information)?, &rows);
-        // A gross outlier is reported, not believed: it must not widen every interval.
-        let limit = gross_limit(rows.iter().map(|(_, row)| row.residual.abs()).collect());
-        let kept = || rows.iter().filter(|(_, row)| row.residual.abs() <= limit);
-        let n = kept().count() as f64;
-        let degrees = (n - leverage.iter().sum::<f64>()).max(3.0);
-        let squares: f64 = kept().map(|(_, row)| row.residual.powi(2)).sum();
-        let sigma = (squares / degrees).sqrt().max(SIGMA_FLOOR);
-        let (information, _) = self.information(&parameters, sigma);
-        let covariance = self.posterior(&information)?;
-        let prior_covariance = self.prior_information().inverse()?;
-        let posterior_to_prior: Vec<f64> = (0..self.size)
-            .map(|k| (covariance.at(k, k) / prior_covariance.at(k, k)).sqrt())
-            .collect();
-        let mut discrepancy = vec![0.0; self.size];
-        for layout in &self.layouts {
-            for k in layout.offset..layout.offset + layout.len() {
-                discrepancy[k] = DISCREPANCY * (posterior_to_prior[k] / UNPROBED).min(1.0);
-            }
-        }
-        let one_sided = (0..self.size).map(|k| self.bounded_below_only(&parameters, k)).collect();
-        Some(Solution {
-            layouts: self.layouts,
-            exponent: self.exponent,
-            parameters,
-            covariance,
-            discrepancy,
-            posterior_to_prior,
-            one_sided,
-            sigma,
-            degrees_of_freedom: degrees,
-            leverage,
-        })
-    }
-
-    /// True when four times the value fits the points as well (at the 90 % level) and half of it
-    /// does not.
-    fn bounded_below_only(&self, parameters: &[f64], k: usize) -> bool {
-        const LIMIT: f64 = 2.71; // chi-square, one degree, 90 %
-        let misfit = |parameters: &[f64]| -> f64 {
-            let mut row = Row::default();
-            (0..self.rows.len())
-                .map(|index| {
-                    row.gradient.clear();
-                    self.row(index, parameters, &mut row);
-                    if self.rows[index].one_sided && row.residual > 0.0 {
-                        return 0.0;
-                    }
-                    row.residual.powi(2) / (SIGMA * SIGMA)
-                })
-                .sum()
-        };
-        let here = misfit(parameters);
-        let mut moved = parameters.to_vec();
-        moved[k] = parameters[k] + 4.0_f64.ln();
-        let above = misfit(&moved) - here;
-        moved[k] = parameters[k] - 2.0_f64.ln();
-        above < LIMIT && misfit(&moved) - here > LIMIT
-    }
-}
-
-/// Residual beyond which a point is a gross outlier: a factor of two and six robust deviations.
-fn gross_limit(mut sizes: Vec<f64>) -> f64 {
-    sizes.sort_by(f64::total_cmp);
-    let median = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-    2.0_f64.ln().max(6.0 * 1.4826 * median)
 }
 
 pub(crate) fn prepare_row(
     series: usize,
-    offset: usize,
-    resources: &[Resource],
-    ratio: Option<usize>,
+    layout: &SeriesLayout,
     observation: &Observation,
 ) -> Prepared {
     let mut row = Prepared {
@@ -431,14 +381,19 @@ pub(crate) fn prepare_row(
         ln_counts: [0.0; MAX_CEILINGS],
         parameters: [0; MAX_CEILINGS],
         len: 0,
-        ratio: if observation.peak { ratio } else { None },
+        ratio: if observation.peak { layout.ratio_index() } else { None },
+        crosstalk: None,
         ln_value: observation.ln_value,
         one_sided: observation.one_sided,
     };
-    for (k, &resource) in resources.iter().enumerate() {
+    for (k, &resource) in layout.resources.iter().enumerate() {
         if let Some(count) = observation.instances(resource) {
+            if let (Resource::Host, Some(kappa)) = (resource, layout.crosstalk_index()) {
+                let waiting = crate::crosstalk::waiting(Some(count), observation.outstanding);
+                row.crosstalk = waiting.map(|waiting| (row.len, kappa, waiting));
+            }
             row.ln_counts[row.len] = count.ln();
-            row.parameters[row.len] = offset + k;
+            row.parameters[row.len] = layout.offset + k;
             row.len += 1;
         }
     }
@@ -458,8 +413,8 @@ impl Problem for Curve {
         let prepared = &self.rows[index];
         row.residual = self.evaluate(prepared, parameters, &mut row.gradient) - prepared.ln_value;
         if prepared.one_sided && row.residual > 0.0 {
-            row.residual *= ABOVE_BOUND;
-            row.gradient.iter_mut().for_each(|(_, slope)| *slope *= ABOVE_BOUND);
+            row.residual *= self.above_bound;
+            row.gradient.iter_mut().for_each(|(_, slope)| *slope *= self.above_bound);
         }
     }
 
@@ -468,6 +423,6 @@ impl Problem for Curve {
     }
 
     fn sigma(&self) -> f64 {
-        SIGMA
+        self.sigma
     }
 }

@@ -103,7 +103,8 @@ fn avs_points_are_predicted_unseen_within_the_targets() {
     let loo = report.leave_one_out.unwrap();
     assert_eq!(report.points_used, 17);
     assert!(loo.median_pct <= 7.0 && loo.mean_pct <= 14.0, "{loo:?}");
-    assert!(report.coverage_90_pct.unwrap() >= 80.0, "{:?}", report.coverage_90_pct);
+    // At least 15 of the 17.
+    assert!(report.coverage_90_pct.unwrap() >= 88.2, "{:?}", report.coverage_90_pct);
     let mean =
         |name: &str| report.families.iter().find(|f| f.name.contains(name)).unwrap().mean_pct;
     assert!(mean("scalability") > 2.0 * loo.mean_pct);
@@ -334,7 +335,9 @@ fn schema_names_the_fields_of_a_model() {
         ("exponent", &model["exponent"]),
         ("hull", &model["series"][0]["hull"]),
     ] {
-        assert_eq!(names(&schema["$defs"][part]["properties"]), names(value), "{part}");
+        let mut known = names(&schema["$defs"][part]["properties"]);
+        known.retain(|name| name != "crosstalk"); // there only where points show a loss
+        assert_eq!(known, names(value), "{part}");
     }
 }
 
