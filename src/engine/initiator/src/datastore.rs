@@ -67,6 +67,8 @@ pub struct FlowCounters {
     pub verifier_changes: u64,
     /// Why the connection was last lost or refused, until it is up again.
     pub last_end: Option<String>,
+    /// Why a connection that was up was last lost.
+    pub last_loss: Option<String>,
 }
 
 /// An open datastore. Lives in one thread at a time and drives all its flows; more threads take more objects.

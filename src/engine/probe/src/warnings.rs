@@ -151,7 +151,12 @@ fn events(result: &TargetResult, warn: &mut dyn FnMut(&str, String)) {
     }
     let reconnects = sum(|flow| flow.reconnects);
     if reconnects > 0 {
-        warn("reconnects", format!("connections were lost and made again {reconnects} times"));
+        let mut text = format!("connections were lost and made again {reconnects} times");
+        let lossy = result.flows.iter().filter(|flow| flow.reconnects > 0);
+        if let Some(why) = lossy.filter_map(|flow| flow.last_loss.as_ref()).next_back() {
+            text += &format!("; the last: {why}");
+        }
+        warn("reconnects", text);
     }
     let verifiers = sum(|flow| flow.verifier_changes);
     if verifiers > 0 {

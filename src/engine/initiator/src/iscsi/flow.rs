@@ -87,6 +87,8 @@ pub(super) struct Flow {
     rdma_before: RdmaCounters,
     pub ups: u64,
     pub last_end: Option<LinkEnd>,
+    /// Why a link that was up was last lost.
+    pub last_loss: Option<String>,
     wants_refresh: bool,
     /// No more commands: the session is logged out when the last has ended, at the latest then.
     draining: Option<Instant>,
@@ -127,6 +129,7 @@ impl Flow {
             rdma_before: RdmaCounters::default(),
             ups: 0,
             last_end: None,
+            last_loss: None,
             wants_refresh: false,
             draining: None,
             closing: false,
@@ -413,6 +416,9 @@ impl Flow {
         }
         let earliest = now + wait;
         self.retry_at = Some(self.retry_at.map_or(earliest, |at| at.max(earliest)));
+        if was_up {
+            self.last_loss = Some(end.to_string());
+        }
         self.last_end = Some(end);
         if self.closing {
             self.retry_at = None;

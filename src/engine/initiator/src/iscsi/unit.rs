@@ -432,6 +432,7 @@ impl Datastore for Unit {
             counters.retransmits = info.retransmits;
             counters.rtt_us = info.rtt_us;
             counters.reconnects = flow.ups.saturating_sub(1);
+            counters.last_loss.clone_from(&flow.last_loss);
             counters.last_end = flow.last_end.as_ref().map(ToString::to_string);
         }
         all

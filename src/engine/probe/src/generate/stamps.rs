@@ -212,6 +212,8 @@ impl Stamps {
         match inspect(bytes) {
             None if oldest == 0 => Verdict::Unknown,
             None => Verdict::NoStamp,
+            // Of an earlier run, maybe with stamps of another size.
+            Some(Err(())) if oldest == 0 => Verdict::Unknown,
             Some(Err(())) => Verdict::Damaged,
             Some(Ok(stamp)) if stamp.offset != at => Verdict::Misplaced,
             Some(Ok(_)) if oldest == 0 => Verdict::Good,
@@ -262,6 +264,14 @@ mod tests {
         assert_eq!(verdicts(&stamps, at, &torn), [Damaged, Good]);
         let swapped = [&second[4096..], &second[..4096]].concat();
         assert_eq!(verdicts(&stamps, at, &swapped), [Misplaced, Misplaced]);
+    }
+
+    #[test]
+    fn smaller_stamps_of_an_earlier_run_are_not_taken_for_damage() {
+        let mut fine = Stamps::new(&Workload::simple(512, 50.0, 100.0), 6, 65_536, 1 << 20);
+        let mut earlier = vec![9; 8192];
+        fine.begin_write(65_536, &mut earlier);
+        assert_eq!(verdicts(&stamps(), 65_536, &earlier), [Verdict::Unknown; 2]);
     }
 
     #[test]

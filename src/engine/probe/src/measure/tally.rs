@@ -212,6 +212,9 @@ pub struct Flow {
     pub path_switches: u64,
     /// Connections made again.
     pub reconnects: u64,
+    /// Why a connection was last lost, if any was.
+    #[serde(default)]
+    pub last_loss: Option<String>,
     /// I/Os sent again after a loss.
     pub reissued: u64,
     /// BUSY or JUKEBOX answers, retried.
@@ -268,6 +271,7 @@ impl Flow {
             rtt_us: after.rtt_us,
             path_switches: less(after.path_switches, before.path_switches),
             reconnects: less(after.reconnects, before.reconnects),
+            last_loss: after.last_loss.clone(),
             reissued: less(after.reissued, before.reissued),
             busy: less(after.busy, before.busy),
             task_set_full: less(after.task_set_full, before.task_set_full),
