@@ -56,6 +56,9 @@ impl Default for Settings {
             first_burst_bytes: 8192,
             // Unsolicited data beyond the command would need receives that no window counts.
             initial_r2t: true,
+            // What comes with the command has to be copied, what is fetched lands in the store. And libiscsi
+            // 1.19 announces immediate data without sending it; tgt does not allow it on RDMA either.
+            immediate_data: false,
             iser: IserParameters {
                 role: Some(Role::Target),
                 max_unexpected_pdus: IMMEDIATE_TASKS as u32,

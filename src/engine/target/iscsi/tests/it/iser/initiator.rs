@@ -73,9 +73,12 @@ pub struct Initiator {
     pub accepted: Establish,
 }
 
-/// An array whose first portal takes iSER too, on the address of its TCP portal.
+/// An array whose first portal takes iSER too, on the address of its TCP portal; immediate data is allowed.
 pub fn array(fabric: &Arc<Soft>, change: impl FnOnce(&mut Builder)) -> Array {
-    let mut array = Array::with(change);
+    let mut array = Array::with(|builder| {
+        builder.settings.iser.parameters.immediate_data = true;
+        change(builder);
+    });
     array.listen_rdma(&**fabric);
     array
 }
