@@ -23,6 +23,6 @@ pub use close::Close;
 pub use connection::{Connection, Io, Remote, Service};
 pub use descriptors::raise_open_files_limit;
 pub use loops::{Listening, Loops};
-pub use payload::{Owner, Payload, Stable};
+pub use payload::{Owner, Payload};
 pub use send_queue::SendQueue;
 pub use stream::{Frame, Frames, RECEIVE_BUFFER_BYTES, Received, Stream};

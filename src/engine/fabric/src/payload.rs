@@ -20,6 +20,8 @@ pub struct Payload {
     len: usize,
     /// The block that an adapter can reach it through, if it lies in one; the owner keeps it alive.
     memory: Option<NonNull<Memory>>,
+    /// Nobody writes to the bytes while a copy of this lives.
+    is_stable: bool,
     _owner: Option<Owner>,
 }
 
@@ -35,7 +37,7 @@ impl Payload {
     /// `pointer..pointer + len` must stay readable for as long as `owner` is alive.
     #[allow(unsafe_code)]
     pub unsafe fn new(owner: Owner, pointer: *const u8, len: usize) -> Self {
-        Self { pointer, len, memory: None, _owner: Some(owner) }
+        Self { pointer, len, memory: None, is_stable: false, _owner: Some(owner) }
     }
 
     /// A payload that lies in a block which RDMA can reach: it is sent from there without a copy.
@@ -44,7 +46,13 @@ impl Payload {
     /// As for [`Self::new`]; and `owner` keeps `memory` alive too.
     #[allow(unsafe_code)]
     pub unsafe fn in_memory(owner: Owner, memory: &Memory, pointer: *const u8, len: usize) -> Self {
-        Self { pointer, len, memory: Some(NonNull::from(memory)), _owner: Some(owner) }
+        Self {
+            pointer,
+            len,
+            memory: Some(NonNull::from(memory)),
+            is_stable: false,
+            _owner: Some(owner),
+        }
     }
 
     /// `len` bytes of a block from `offset` on.
@@ -70,13 +78,53 @@ impl Payload {
 
     /// A payload over constant memory.
     pub fn from_static(bytes: &'static [u8]) -> Self {
-        Self { pointer: bytes.as_ptr(), len: bytes.len(), memory: None, _owner: None }
+        Self {
+            pointer: bytes.as_ptr(),
+            len: bytes.len(),
+            memory: None,
+            is_stable: true,
+            _owner: None,
+        }
     }
 
     /// A payload that owns its bytes.
     pub fn from_vec(bytes: Vec<u8>) -> Self {
         let owner = Arc::new(bytes);
-        Self { pointer: owner.as_ptr(), len: owner.len(), memory: None, _owner: Some(owner) }
+        Self {
+            pointer: owner.as_ptr(),
+            len: owner.len(),
+            memory: None,
+            is_stable: true,
+            _owner: Some(owner),
+        }
+    }
+
+    /// The same bytes, which do not change for as long as they are held: for digests, which must cover what is sent.
+    ///
+    /// # Safety
+    /// Nobody writes to the bytes before the last copy of the payload is dropped.
+    #[allow(unsafe_code)]
+    pub unsafe fn stable(mut self) -> Self {
+        self.is_stable = true;
+        self
+    }
+
+    /// Itself when its bytes do not change, a copy of them otherwise.
+    pub fn stable_or_copy(self) -> Self {
+        if self.is_stable {
+            return self;
+        }
+        let mut copy = Vec::new();
+        self.copy_to(&mut copy);
+        Self::from_vec(copy)
+    }
+
+    /// The bytes, when they do not change for as long as they are held.
+    #[allow(unsafe_code)]
+    pub fn stable_bytes(&self) -> Option<&[u8]> {
+        // SAFETY: readable while the owner lives (contract of `new`), and not written to: by the contract of
+        // `stable`, or because nobody else has access (`from_vec`, `from_static`).
+        self.is_stable.then(|| unsafe { std::slice::from_raw_parts(self.pointer, self.len) })
     }
 
     /// Length in bytes.
@@ -108,6 +156,7 @@ impl Payload {
             pointer: self.pointer,
             len: count,
             memory: self.memory,
+            is_stable: self.is_stable,
             _owner: self._owner.clone(),
         };
         self.advance(count);
@@ -126,56 +175,6 @@ impl Payload {
             std::ptr::copy_nonoverlapping(self.pointer, out.as_mut_ptr().add(out.len()), self.len);
             out.set_len(out.len() + self.len);
         }
-    }
-}
-
-/// A payload whose bytes do not change for as long as it lives: for digests, which must cover what is sent.
-pub struct Stable(Payload);
-
-impl Stable {
-    /// # Safety
-    /// Nobody writes to the bytes of `payload` before its last copy is dropped.
-    #[allow(unsafe_code)]
-    pub unsafe fn new(payload: Payload) -> Self {
-        Self(payload)
-    }
-
-    /// Constant bytes.
-    pub fn from_static(bytes: &'static [u8]) -> Self {
-        Self(Payload::from_static(bytes))
-    }
-
-    /// Bytes of its own.
-    pub fn from_vec(bytes: Vec<u8>) -> Self {
-        Self(Payload::from_vec(bytes))
-    }
-
-    /// Length in bytes.
-    pub fn len(&self) -> usize {
-        self.0.len
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.len == 0
-    }
-
-    /// The bytes.
-    #[allow(unsafe_code)]
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: readable while the owner lives (contract of `Payload`), and not written to: by the contract
-        // of `new`, or because nobody else has access (`from_vec`, `from_static`).
-        unsafe { std::slice::from_raw_parts(self.0.pointer, self.0.len) }
-    }
-
-    /// Splits after `count` bytes (at most all): the first part is returned, the rest stays.
-    pub fn split_to(&mut self, count: usize) -> Self {
-        Self(self.0.split_to(count))
-    }
-
-    /// To be sent.
-    pub fn into_payload(self) -> Payload {
-        self.0
     }
 }
 

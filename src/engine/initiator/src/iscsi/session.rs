@@ -244,18 +244,17 @@ impl Session {
         }
     }
 
-    /// Puts a data segment on the queue, padded, with its digest. With a digest the bytes are copied, so that
-    /// it covers what is sent.
+    /// Puts a data segment on the queue, padded, with its digest. With a digest, bytes that may change are copied, so
+    /// that it covers what is sent.
     fn put_data(&self, send: &mut SendQueue, data: Payload) {
         let padding = data.len().wrapping_neg() & 3;
         if self.agreed.digests.data {
-            send.append(|out| {
-                let start = out.len();
-                data.copy_to(out);
-                out.resize(out.len() + padding, 0);
-                let crc = digest::crc32c(&out[start..]);
-                out.extend_from_slice(&crc);
-            });
+            let data = data.stable_or_copy();
+            let mut crc = digest::Running::begin();
+            crc.update(data.stable_bytes().unwrap_or_default());
+            send.payload(data);
+            send.bytes(&[0; 3][..padding]);
+            send.bytes(&crc.end(padding));
         } else {
             send.payload(data);
             send.bytes(&[0; 3][..padding]);

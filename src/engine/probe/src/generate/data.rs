@@ -171,8 +171,8 @@ fn share(buffer: &Arc<Buffer>, len: usize) -> Payload {
     let pointer = buffer.memory.pointer().wrapping_add(buffer.offset);
     let owner: Arc<dyn Send + Sync> = Arc::clone(buffer) as Arc<dyn Send + Sync>;
     // SAFETY: the bytes lie in the block, which the owner keeps; they change only through `bytes_mut`, which
-    // nobody reaches while this owner exists.
-    unsafe { Payload::in_memory(owner, &buffer.memory, pointer, len) }
+    // nobody reaches while this owner exists: they are stable too.
+    unsafe { Payload::in_memory(owner, &buffer.memory, pointer, len).stable() }
 }
 
 #[cfg(test)]

@@ -43,10 +43,11 @@ pub struct ArraySettings {
     pub connect: Option<Connect>,
 }
 
-/// Begins to speak to the unit of a remote volume: its name, its URL, and its size when that is known from before.
-/// With a known size it returns at once and goes on in the background; without, when the size is known.
-pub type Connect =
-    Arc<dyn Fn(&str, &str, Option<u64>) -> Result<Arc<dyn Remote>, String> + Send + Sync>;
+/// Begins to speak to the unit of a remote volume: its settings, its serial, and its size when that is known from
+/// before. With a known size it returns at once and goes on in the background; without, when the size is known.
+pub type Connect = Arc<
+    dyn Fn(&VolumeSettings, &str, Option<u64>) -> Result<Arc<dyn Remote>, String> + Send + Sync,
+>;
 
 impl Default for ArraySettings {
     fn default() -> Self {
@@ -185,7 +186,7 @@ impl Array {
                 let volume = record.settings.name;
                 return Err(ArrayError::DataMissing { volume, path });
             }
-            let remote = self.remote(&record.settings, Some(record.settings.size_bytes))?;
+            let remote = self.remote(&record.settings, &record.serial, Some(record.settings.size_bytes))?;
             let volume = self.open_volume(&record, share, remote)?;
             state.volumes.push(VolumeEntry { record, volume });
         }
@@ -245,9 +246,12 @@ impl Array {
     pub(super) fn remote(
         &self,
         settings: &VolumeSettings,
+        serial: &str,
         size: Option<u64>,
     ) -> Result<Option<Arc<dyn Remote>>, ArrayError> {
-        let Some(url) = &settings.remote else { return Ok(None) };
+        if settings.remote.is_none() {
+            return Ok(None);
+        }
         let refused = |reason: String| ArrayError::Remote { volume: settings.name.clone(), reason };
         if settings.kind != Kind::Block {
             let reason = "only a logical unit can be remote; serve it by iSCSI".to_owned();
@@ -256,7 +260,7 @@ impl Array {
         let Some(connect) = &self.settings.connect else {
             return Err(refused("this array has no client for remote targets".to_owned()));
         };
-        connect(&settings.name, url, size).map(Some).map_err(refused)
+        connect(settings, serial, size).map(Some).map_err(refused)
     }
 
     /// Where the data of a volume lives on the host: named by its serial, never by what a client says.

@@ -19,7 +19,8 @@ impl Array {
         check_name(&settings.name)?;
         let rules = &self.settings.rules;
         let believed = (settings.size_bytes > 0).then_some(settings.size_bytes);
-        let remote = self.remote(&settings, believed)?;
+        let serial = new_serial(&self.state())?;
+        let remote = self.remote(&settings, &serial, believed)?;
         if let Some(remote) = &remote {
             settings.size_bytes = remote.size_bytes();
         }
@@ -39,7 +40,7 @@ impl Array {
         self.check_throughput(&state, &entry.record.settings, Some(&settings))?;
         let record = VolumeRecord {
             order: state.next_order,
-            serial: new_serial(&state)?,
+            serial,
             pool: pool.to_owned(),
             lun: (settings.kind == Kind::Block).then(|| free_lun(&state)),
             raised_at: None,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use plimsoll_fabric::{Payload, Stable};
+use plimsoll_fabric::Payload;
 
 use super::grains::Grains;
 use super::os::{self, Mapping};
@@ -172,12 +172,12 @@ impl FileStore {
         &self,
         offset: u64,
         len: usize,
-        out: &mut dyn FnMut(Stable),
+        out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
         let mut copy = Vec::new();
         let ready = self.read(offset, len, &mut |payload| payload.copy_to(&mut copy))?;
         if ready == Ready::Now {
-            out(Stable::from_vec(copy));
+            out(Payload::from_vec(copy));
         }
         Ok(ready)
     }

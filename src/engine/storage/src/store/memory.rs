@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use plimsoll_fabric::{Payload, Stable};
+use plimsoll_fabric::Payload;
 
 use super::arena::Slot;
 use super::grains::Grains;
@@ -195,7 +195,7 @@ impl MemoryStore {
         &self,
         offset: u64,
         len: usize,
-        out: &mut dyn FnMut(Stable),
+        out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
         check(offset, len as u64, self.size_bytes())?;
         for part in parts(offset, len as u64) {
@@ -204,12 +204,12 @@ impl MemoryStore {
         Ok(Ready::Now)
     }
 
-    fn stable(&self, part: Part) -> Stable {
+    fn stable(&self, part: Part) -> Payload {
         let _lock = self.stripes.shared(part.grain);
         match self.counted(part.grain) {
-            None => Stable::from_static(&ZEROES[..part.len]),
+            None => Payload::from_static(&ZEROES[..part.len]),
             Some(grain) if grain.is_placing() => {
-                Stable::from_vec(grain.view(part.start, part.len).to_vec())
+                Payload::from_vec(grain.view(part.start, part.len).to_vec())
             }
             Some(grain) => {
                 grain.frozen.fetch_add(1, Ordering::Relaxed);
@@ -528,12 +528,12 @@ fn payload(grain: Arc<Grain>, start: usize, len: usize) -> Payload {
 
 /// Bytes of a grain that was frozen for it.
 #[allow(unsafe_code)]
-fn frozen(grain: Arc<Grain>, start: usize, len: usize) -> Stable {
+fn frozen(grain: Arc<Grain>, start: usize, len: usize) -> Payload {
     let (pointer, memory) = (grain.pointer(start), std::ptr::from_ref(grain.slot.memory()));
     let owner = Arc::new(Frozen(grain));
     // SAFETY: as in `payload`; and nobody writes to a frozen grain: `make_writable` puts a copy in its place,
     // and an adapter is only let into a grain that `make_writable` has given.
-    unsafe { Stable::new(Payload::in_memory(owner, &*memory, pointer, len)) }
+    unsafe { Payload::in_memory(owner, &*memory, pointer, len).stable() }
 }
 
 fn place(placing: Placing, start: usize, len: usize) -> Place {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub use placement::{Place, Placement};
 pub use remote::{Remote, RemoteChange, RemoteDone, RemoteOperation, RemoteStore};
 
-use plimsoll_fabric::{Payload, Stable};
+use plimsoll_fabric::Payload;
 
 use crate::StoreError;
 
@@ -110,7 +110,7 @@ impl BlockStore {
         &self,
         offset: u64,
         len: usize,
-        out: &mut dyn FnMut(Stable),
+        out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
         each!(self, store => store.read_stable(offset, len, out))
     }

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use plimsoll_fabric::{Payload, Stable};
+use plimsoll_fabric::Payload;
 
 use super::{Provisioning, Ready, check};
 use crate::StoreError;
@@ -118,7 +118,7 @@ impl RemoteStore {
         &self,
         offset: u64,
         len: usize,
-        _out: &mut dyn FnMut(Stable),
+        _out: &mut dyn FnMut(Payload),
     ) -> Result<Ready, StoreError> {
         check(offset, len as u64, self.size_bytes()).map(|()| Ready::Blocking)
     }

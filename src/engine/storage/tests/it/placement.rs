@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_fabric::Stable;
+use plimsoll_fabric::Payload;
 use plimsoll_storage::{BlockStore, MemoryStore, Place, Placement, Ready, Space, StoreError};
 
 fn store() -> (BlockStore, Arc<Space>) {
@@ -17,14 +17,14 @@ fn read(store: &BlockStore, offset: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-fn stable(store: &BlockStore, offset: u64, len: usize) -> Vec<Stable> {
+fn stable(store: &BlockStore, offset: u64, len: usize) -> Vec<Payload> {
     let mut all = Vec::new();
     assert_eq!(store.read_stable(offset, len, &mut |part| all.push(part)).unwrap(), Ready::Now);
     all
 }
 
-fn bytes(parts: &[Stable]) -> Vec<u8> {
-    parts.iter().flat_map(|part| part.bytes().iter().copied()).collect()
+fn bytes(parts: &[Payload]) -> Vec<u8> {
+    parts.iter().flat_map(|part| part.stable_bytes().unwrap().iter().copied()).collect()
 }
 
 /// What an adapter does.
@@ -40,7 +40,7 @@ fn stable_bytes_stay_while_the_store_goes_on() {
     let (store, space) = store();
     store.write(60_000, &[1; 20_000]).unwrap();
     let held = stable(&store, 60_000, 20_000);
-    assert!(held.iter().all(|part| part.bytes().iter().all(|byte| *byte == 1)));
+    assert!(held.iter().all(|part| part.stable_bytes().unwrap().iter().all(|byte| *byte == 1)));
     store.write(61_000, &[2; 10_000]).unwrap();
     store.or_write(75_000, &[4; 100]).unwrap();
     store.unmap(76_800, 1024).unwrap();
@@ -61,7 +61,7 @@ fn stable_bytes_stay_while_the_store_goes_on() {
 fn stable_bytes_cost_no_copy_and_let_go_of_the_grain() {
     let (store, _) = store();
     store.write(0, &[1; 512]).unwrap();
-    let address = |part: &[Stable]| part[0].bytes().as_ptr();
+    let address = |part: &[Payload]| part[0].pointer();
     let held = stable(&store, 0, 512);
     let before = address(&held);
     drop(held);

@@ -42,10 +42,33 @@ pub fn padded(data: &[u8]) -> [u8; 4] {
     if data.len().is_multiple_of(4) {
         return crc32c(data);
     }
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    let mut digest = Running::begin();
     digest.update(data);
-    digest.update(&[0; 3][..super::frame::padding(data.len())]);
-    (digest.finalize() as u32).to_le_bytes()
+    digest.end(super::frame::padding(data.len()))
+}
+
+/// The digest of a data segment that lies in several pieces.
+#[derive(Debug)]
+pub struct Running(crc_fast::Digest);
+
+impl Running {
+    /// Of nothing yet.
+    pub fn begin() -> Self {
+        Self(crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi))
+    }
+
+    /// The next bytes.
+    #[inline]
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// With so many bytes of padding, at most 3, as it stands on the wire.
+    #[inline]
+    pub fn end(mut self, padding: usize) -> [u8; 4] {
+        self.0.update(&[0; 3][..padding]);
+        (self.0.finalize() as u32).to_le_bytes()
+    }
 }
 
 #[cfg(test)]

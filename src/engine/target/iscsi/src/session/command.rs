@@ -22,7 +22,7 @@ use super::{IMMEDIATE_TASKS, Session};
 use crate::connection::Event;
 use crate::mover::{Mover, Turn};
 
-/// With data digests a read is copied when it is queued; it waits while more than this is queued.
+/// With data digests a read may be copied when it is queued; it waits while more than this is queued.
 const COPIED_BYTES_MAX: usize = 4 << 20;
 /// How long such a read waits before it looks again.
 const COPY_PAUSE: Duration = Duration::from_millis(1);
@@ -137,10 +137,7 @@ impl<M: Mover> Session<M> {
         payloads.clear();
         match admission {
             Admission::Now => {
-                let ready = unit
-                    .store()
-                    .read(offset, total as usize, &mut |payload| payloads.push(payload));
-                match ready {
+                match fetch(unit, offset, total as usize, self.digests.data, payloads) {
                     Ok(Ready::Now) => {
                         self.send_read(io.send, command.itt, expected.tags, total, residual);
                     }
@@ -178,7 +175,7 @@ impl<M: Mover> Session<M> {
         let (itt, expected) = (task.itt, task.expected);
         let payloads = &mut self.payloads;
         payloads.clear();
-        match unit.store().read(offset, len as usize, &mut |payload| payloads.push(payload)) {
+        match fetch(&unit, offset, len as usize, self.digests.data, payloads) {
             Ok(Ready::Now) => {
                 self.tasks.remove(tag);
                 self.send_read(io.send, itt, expected.tags, len, read_residual(expected));
@@ -392,6 +389,23 @@ pub(super) struct Place<T> {
 /// The unit has gone between planning and moving.
 pub(super) fn gone() -> Completion {
     Completion::check(&Sense::illegal(Additional::LOGICAL_UNIT_NOT_SUPPORTED), false)
+}
+
+/// Payloads of a range of a unit; with a digest to come, of bytes that stay as they are.
+#[inline]
+fn fetch(
+    unit: &LogicalUnit,
+    offset: u64,
+    len: usize,
+    is_digested: bool,
+    payloads: &mut Vec<Payload>,
+) -> Result<Ready, StoreError> {
+    let out = &mut |payload| payloads.push(payload);
+    if is_digested {
+        unit.store().read_stable(offset, len, out)
+    } else {
+        unit.store().read(offset, len, out)
+    }
 }
 
 /// The command in a PDU; without data-out, nothing can follow it.

@@ -94,15 +94,12 @@ impl Mover for SendQueue {
             let mut left = len as usize;
             let pad = padding(left);
             if session.digests.data {
-                send.append(|out| {
-                    let start = out.len();
-                    while let Some(part) = next_part(&mut current, &mut rest, &mut left) {
-                        part.copy_to(out);
-                    }
-                    out.resize(out.len() + pad, 0);
-                    let crc = digest::crc32c(&out[start..]);
-                    out.extend_from_slice(&crc);
-                });
+                let mut crc = digest::Running::begin();
+                while let Some(part) = next_part(&mut current, &mut rest, &mut left) {
+                    send.payload(digested(part, &mut crc));
+                }
+                send.bytes(&[0; 3][..pad]);
+                send.bytes(&crc.end(pad));
             } else {
                 while let Some(part) = next_part(&mut current, &mut rest, &mut left) {
                     send.payload(part);
@@ -159,6 +156,14 @@ fn put_header(send: &mut SendQueue, bhs: &Bhs, digests: Digests) {
     if digests.header {
         send.bytes(&digest::header(bhs));
     }
+}
+
+/// Lets the digest cover a part of a segment. What may change meanwhile is copied first, so that the digest is that
+/// of what is sent.
+fn digested(part: Payload, crc: &mut digest::Running) -> Payload {
+    let part = part.stable_or_copy();
+    crc.update(part.stable_bytes().unwrap_or_default());
+    part
 }
 
 /// The next of the `left` bytes of a segment that lie in one payload; counts them off.
