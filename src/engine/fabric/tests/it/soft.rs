@@ -104,7 +104,9 @@ fn connect(soft: &Arc<Soft>, access: [Access; 2]) -> (End, End) {
     near.poll();
     let Some(ConnectionEvent::Established(heard)) = near.events.pop() else { panic!("not up") };
     assert!(heard.private_data.starts_with(b"welcome\0"));
-    assert_eq!((heard.initiator_depth, heard.responder_resources), (4, 16), "clamped");
+    let most = near.endpoint.limits().reads_answered;
+    let clamped = (4.min(most), 200.min(most));
+    assert_eq!((heard.initiator_depth, heard.responder_resources), clamped, "clamped");
     far.poll();
     (near, far)
 }
@@ -282,14 +284,100 @@ fn a_sender_without_patience_fails_when_nothing_is_posted() {
 fn queues_are_bounded() {
     let (mut near, _far) = pair();
     let segments = [near.region.segment(0, 8)];
-    for id in 0..=64 {
+    for id in 0..64 {
         let work = Work::Send { id, segments: &segments, invalidate: None, signal: false };
         near.endpoint.post(&work).unwrap();
     }
-    assert!(matches!(near.endpoint.flush(), Err(RdmaError::QueueFull { queue: "send", .. })));
+    let work = Work::Send { id: 64, segments: &segments, invalidate: None, signal: false };
+    let full = near.endpoint.post(&work);
+    assert!(matches!(full, Err(RdmaError::QueueFull { queue: "send", .. })));
     let many = [segments[0]; 17];
     let work = Work::Send { id: 0, segments: &many, invalidate: None, signal: false };
     assert!(matches!(near.endpoint.post(&work), Err(RdmaError::BadWork(_))));
+}
+
+#[test]
+fn a_queue_is_free_again_only_once_a_completion_says_so() {
+    let (mut near, mut far) = pair();
+    let segments = [near.region.segment(0, 8)];
+    let work = |id, signal| Work::Write { id, segments: &segments, remote: far.remote(0), signal };
+    for id in 0..64 {
+        near.endpoint.post(&work(id, id == 40)).unwrap();
+    }
+    near.endpoint.flush().unwrap();
+    assert!(near.endpoint.post(&work(64, true)).is_err(), "nothing was polled");
+    assert_eq!(near.done(), [(40, Status::Success)]);
+    for id in 0..41 {
+        near.endpoint.post(&work(id, false)).unwrap();
+    }
+    assert!(
+        near.endpoint.post(&work(41, false)).is_err(),
+        "those after the signalled one still count"
+    );
+    far.poll();
+}
+
+#[test]
+fn delayed_reads_stay_within_the_limit_and_complete_in_order() {
+    for seed in 0..50 {
+        let faults = Faults { delay: true, reads: 2, reorder: Some(seed), ..Faults::default() };
+        let (mut near, mut far) =
+            connect(&Soft::with_faults(faults), [Access::LOCAL, Access::REMOTE_READ]);
+        for id in 0..8 {
+            far.fill(1000 * id as usize, &[id as u8 + 1; 100]);
+            near.read(id, 4096 + 100 * id as usize, 100, far.remote(1000 * id as usize));
+        }
+        near.send(8, 0, 8, None);
+        let expected: Vec<_> = (0..9).map(|id| (id, Status::Success)).collect();
+        let memory = Memory::allocate(4096).unwrap();
+        let region = far.endpoint.domain().unwrap().register(&memory, Access::LOCAL).unwrap();
+        far.endpoint.post_receive(9, region.segment(0, 8)).unwrap();
+        far.endpoint.flush().unwrap();
+        assert_eq!(near.done(), expected);
+        assert_eq!(far.done(), [(9, Status::Success)]);
+        for id in 0..8_usize {
+            assert_eq!(near.bytes(4096 + 100 * id, 100), [id as u8 + 1; 100]);
+        }
+    }
+}
+
+#[test]
+fn an_end_that_may_have_no_read_outstanding_cannot_read() {
+    let faults = Faults { reads: 0, ..Faults::default() };
+    let (mut near, far) = connect(&Soft::with_faults(faults), [Access::LOCAL, Access::REMOTE_READ]);
+    near.read(1, 0, 8, far.remote(0));
+    assert_eq!(near.done(), [(1, Status::Other(2))]);
+}
+
+#[test]
+fn a_stale_key_is_refused_and_a_bad_local_key_costs_the_peer_no_receive() {
+    let soft = Soft::new();
+    let (near, mut far) = connect(&soft, [Access::REMOTE_WRITE, Access::LOCAL]);
+    soft.stale_keys();
+    far.write(1, 0, 8, near.remote(0));
+    assert_eq!(far.done(), [(1, Status::RemoteAccess)]);
+
+    let (mut near, mut far) = pair();
+    far.receive(7, 0, 64);
+    let mut segment = near.region.segment(0, 8);
+    segment.key ^= 1;
+    let work = Work::Send { id: 1, segments: &[segment], invalidate: None, signal: true };
+    near.endpoint.post(&work).unwrap();
+    near.endpoint.flush().unwrap();
+    assert_eq!(near.done(), [(1, Status::LocalProtection)]);
+    assert_eq!(far.done(), [(7, Status::Flushed)], "not lost");
+}
+
+#[test]
+fn an_end_that_is_dropped_undecided_rejects() {
+    let soft = Soft::new();
+    let mut listener = soft.listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let mut near = soft.connect(listener.address(), None, QUEUES).unwrap();
+    near.establish(&Establish::default()).unwrap();
+    drop(listener.poll().unwrap().unwrap().request.open(QUEUES).unwrap());
+    near.poll(&mut Vec::new()).unwrap();
+    let event = near.poll(&mut Vec::new()).unwrap().event;
+    assert!(matches!(event, Some(ConnectionEvent::Rejected { .. })), "{event:?}");
 }
 
 #[test]
@@ -323,7 +411,7 @@ fn wait(descriptor: RawFd) {
 /// Two threads hand one message back and forth, asleep in between.
 #[test]
 fn no_wake_up_is_lost() {
-    const ROUNDS: u64 = 30_000;
+    const ROUNDS: u64 = 50_000;
     let (mut near, mut far) = pair();
     let round = |end: &mut End, id: u64, starts: bool| {
         end.receive(id, 0, 8);
@@ -385,8 +473,12 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..60),
         seed in proptest::option::of(any::<u64>()),
         works_left in proptest::option::of(0_u64..40),
+        receive_bytes in proptest::option::of(800_u32..900),
+        delay: bool,
+        reads in 1_u8..4,
     ) {
-        let soft = Soft::with_faults(Faults { reorder: seed, works_left, ..Faults::default() });
+        let faults = Faults { reorder: seed, works_left, receive_bytes, delay, reads, ..Faults::default() };
+        let soft = Soft::with_faults(faults);
         let all = Access { local_write: true, remote_read: true, remote_write: true };
         let (near, far) = connect(&soft, [all, all]);
         let mut ends = [near, far];

@@ -6,10 +6,11 @@ use std::sync::{Arc, PoisonError};
 
 use super::super::{
     COMPLETIONS_A_POLL, Completion, ConnectionEvent, Counters, Domain, Endpoint, Establish, Limits,
-    PRIVATE_DATA_ACCEPT_MAX, PRIVATE_DATA_CONNECT_MAX, Polled, Queues, RdmaError, Segment, Work,
+    PRIVATE_DATA_ACCEPT_MAX, PRIVATE_DATA_CONNECT_MAX, Polled, Queues, RdmaError, Segment, Status,
+    Work,
 };
-use super::pair::{Batch, Kind, Pair, Posted, SEGMENTS_MAX, Side, State};
-use super::{NOBODY_LISTENS, Waiting};
+use super::pair::{Batch, Ended, Kind, Pair, Posted, SEGMENTS_MAX, Side, State};
+use super::{BY_CONSUMER, NOBODY_LISTENS, Waiting, refuse};
 
 pub(super) struct SoftEndpoint {
     pair: Arc<Pair>,
@@ -20,6 +21,9 @@ pub(super) struct SoftEndpoint {
     /// Whom a connecting end asks.
     listener: Option<Arc<Waiting>>,
     batch: Batch,
+    /// Entries of the two queues that are taken until a completion frees them.
+    sends_taken: u32,
+    receives_taken: u32,
     counters: Counters,
 }
 
@@ -34,14 +38,26 @@ impl SoftEndpoint {
         let limits = {
             let faults = &pair.lock().faults;
             Limits {
-                segments: faults.segments.min(queues.segments).min(SEGMENTS_MAX as u32),
+                segments: faults.segments.min(queues.segments).min(SEGMENTS_MAX),
                 reads_outstanding: faults.reads,
                 reads_answered: faults.reads,
                 message_bytes: 1 << 30,
             }
         };
         let (batch, counters) = (Batch::default(), Counters::default());
-        Self { pair, side, domain, queues, limits, listener, batch, counters }
+        let (sends_taken, receives_taken) = (0, 0);
+        Self {
+            pair,
+            side,
+            domain,
+            queues,
+            limits,
+            listener,
+            batch,
+            sends_taken,
+            receives_taken,
+            counters,
+        }
     }
 
     fn check(&self, segments: &[Segment]) -> Result<(), RdmaError> {
@@ -94,21 +110,29 @@ impl SoftEndpoint {
     }
 
     /// Takes completions in an order that an adapter could give them.
-    fn take(&self, state: &mut State, completions: &mut Vec<Completion>) {
+    fn take(&mut self, state: &mut State, completions: &mut Vec<Completion>) {
         let reorder = state.faults.reorder.is_some();
         let most = if reorder { 1 + state.shuffle.below(4) as usize } else { COMPLETIONS_A_POLL };
+        let State { ends, shuffle, .. } = state;
+        let end = &mut ends[self.side];
         for _ in 0..most {
-            let end = &state.ends[self.side];
             let receive_first = match (end.received.front(), end.sent.front()) {
                 (None, None) => return,
                 (Some(_), None) => true,
                 (None, Some(_)) => false,
-                (Some((received, _)), Some((sent, _))) if !reorder => received < sent,
-                (Some(_), Some(_)) => state.shuffle.below(2) == 0,
+                (Some(received), Some(sent)) if !reorder => received.at < sent.at,
+                (Some(_), Some(_)) => shuffle.below(2) == 0,
             };
-            let end = &mut state.ends[self.side];
             let queue = if receive_first { &mut end.received } else { &mut end.sent };
-            completions.extend(queue.pop_front().map(|(_, completion)| completion));
+            let Some(Ended { completion, frees, .. }) = queue.pop_front() else { return };
+            if receive_first {
+                self.receives_taken = self.receives_taken.saturating_sub(frees);
+                self.counters.receives += u64::from(completion.status == Status::Success);
+            } else {
+                self.sends_taken = self.sends_taken.saturating_sub(frees);
+                self.counters.send_completions += 1;
+            }
+            completions.push(completion);
         }
     }
 }
@@ -160,6 +184,10 @@ impl Endpoint for SoftEndpoint {
     }
 
     fn post_receive(&mut self, id: u64, into: Segment) -> Result<(), RdmaError> {
+        if self.receives_taken == self.queues.receives {
+            return Err(RdmaError::QueueFull { queue: "receive", depth: self.queues.receives });
+        }
+        self.receives_taken += 1;
         self.batch.receives.push((id, into));
         Ok(())
     }
@@ -167,21 +195,25 @@ impl Endpoint for SoftEndpoint {
     fn post(&mut self, work: &Work<'_>) -> Result<(), RdmaError> {
         let (id, kind, segments, signal) = match *work {
             Work::Send { id, segments, invalidate, signal } => {
-                self.counters.sends += 1;
                 (id, Kind::Send { invalidate }, segments, signal)
             }
             Work::Write { id, segments, remote, signal } => {
-                self.counters.writes += 1;
                 (id, Kind::Write(remote), segments, signal)
             }
-            Work::Read { id, segments, remote } => {
-                self.counters.reads += 1;
-                (id, Kind::Read(remote), segments, true)
-            }
+            Work::Read { id, segments, remote } => (id, Kind::Read(remote), segments, true),
         };
         self.check(segments)?;
+        if self.sends_taken == self.queues.sends {
+            return Err(RdmaError::QueueFull { queue: "send", depth: self.queues.sends });
+        }
+        self.sends_taken += 1;
+        match kind {
+            Kind::Send { .. } => self.counters.sends += 1,
+            Kind::Write(_) => self.counters.writes += 1,
+            Kind::Read(_) => self.counters.reads += 1,
+        }
         self.counters.signalled += u64::from(signal);
-        self.batch.works.push_back(Posted { id, kind, signal, segments: segments.len() });
+        self.batch.works.push_back(Posted { id, kind, signal, segments: segments.len() as u32 });
         self.batch.segments.extend(segments);
         Ok(())
     }
@@ -197,23 +229,17 @@ impl Endpoint for SoftEndpoint {
             }
             self.counters.doorbells += 1;
         }
-        let end = &mut state.ends[self.side];
-        let receives = end.receives.len() + self.batch.receives.len();
-        if receives > self.queues.receives as usize {
-            let depth = self.queues.receives;
-            return Err(RdmaError::QueueFull { queue: "receive", depth });
-        }
-        end.unfinished += self.batch.works.len() as u32;
-        if end.unfinished > self.queues.sends {
-            return Err(RdmaError::QueueFull { queue: "send", depth: self.queues.sends });
-        }
-        state.run(self.side, &mut self.batch);
+        self.pair.run(&mut state, self.side, &mut self.batch);
         self.pair.tell(&mut state);
         Ok(())
     }
 
     fn poll(&mut self, completions: &mut Vec<Completion>) -> Result<Polled, RdmaError> {
-        let mut state = self.pair.lock();
+        let pair = Arc::clone(&self.pair);
+        let mut state = pair.lock();
+        if state.faults.delay {
+            pair.progress(&mut state, [self.side, 1 - self.side]);
+        }
         if std::mem::take(&mut state.ends[self.side].raised) {
             self.pair.signals[self.side].lower();
             self.counters.wake_ups += 1;
@@ -226,14 +252,12 @@ impl Endpoint for SoftEndpoint {
             let terms = Self::terms_for(&state, 1, self.limits);
             let late = state.faults.late_established;
             let peer = &mut state.ends[1];
-            peer.holding = late && peer.counters.receives == 0;
+            peer.holding = late && !peer.heard;
             peer.events.push_back(ConnectionEvent::Established(terms));
         }
         let end = &mut state.ends[self.side];
         let again = end.has_something();
         end.armed = !again;
-        self.counters.receives = end.counters.receives;
-        self.counters.send_completions = end.counters.send_completions;
         self.pair.tell(&mut state);
         Ok(Polled { event, again })
     }
@@ -253,9 +277,12 @@ impl Drop for SoftEndpoint {
     fn drop(&mut self) {
         let mut state = self.pair.lock();
         state.ends[self.side].gone = true;
+        if self.side == 1 && state.ends[1].terms.is_none() {
+            drop(state);
+            return refuse(&self.pair, BY_CONSUMER, &[]);
+        }
+        // Nothing runs on a broken connection, so nothing of this end is reached any more.
         state.break_down();
-        // Registrations of the domain end with it; nothing of this end is reached any more.
-        state.ends[self.side].table = None;
         self.pair.tell(&mut state);
     }
 }

@@ -6,10 +6,15 @@ pub struct Faults {
     /// Completions of the two queues of an end come in any order that keeps each queue's own, and in small
     /// lots; by this seed. None: in the order of what happened.
     pub reorder: Option<u64>,
+    /// Work is carried out piecemeal, a little with each poll and flush of either end, and reads are under way
+    /// while later work is begun.
+    pub delay: bool,
     /// The accepting end hears of the first messages before it hears that the connection is up.
     pub late_established: bool,
     /// A send that finds no receive posted fails instead of waiting.
     pub rnr_fails: bool,
+    /// Receives take no more than this, whatever was posted.
+    pub receive_bytes: Option<u32>,
     /// The connection breaks after so many work requests of both ends.
     pub works_left: Option<u64>,
     /// Segments of one work request, 1 to 32.
@@ -28,8 +33,10 @@ impl Default for Faults {
     fn default() -> Self {
         Self {
             reorder: None,
+            delay: false,
             late_established: false,
             rnr_fails: false,
+            receive_bytes: None,
             works_left: None,
             segments: 16,
             reads: 16,

@@ -5,8 +5,7 @@
 //! credits and what breaks a connection are as on an adapter (InfiniBand Architecture 1, chapters 9 to 11);
 //! [`Faults`] makes it behave worse.
 //!
-//! Work is carried out as it is flushed, so RDMA reads are never outstanding, but the announced depths are
-//! told to either end as on the wire.
+//! Work is carried out as it is flushed, unless [`Faults::delay`] has it take its time.
 
 mod endpoint;
 mod faults;
@@ -78,11 +77,11 @@ impl Soft {
         self.lock().faults = faults;
     }
 
-    fn each_pair(&self, mut each: impl FnMut(&mut pair::State)) {
+    fn each_pair(&self, mut each: impl FnMut(&Pair, &mut pair::State)) {
         let pairs: Vec<_> = self.lock().pairs.iter().filter_map(Weak::upgrade).collect();
         for pair in pairs {
             let mut state = pair.lock();
-            each(&mut state);
+            each(&pair, &mut state);
             pair.tell(&mut state);
         }
     }
@@ -90,19 +89,19 @@ impl Soft {
     /// Connections that are up.
     pub fn connections(&self) -> usize {
         let mut count = 0;
-        self.each_pair(|state| count += usize::from(state.established && !state.broken));
+        self.each_pair(|_, state| count += usize::from(state.established && !state.broken));
         count
     }
 
     /// Breaks every connection, as a pulled cable does once retries are used up.
     pub fn break_all(&self) {
-        self.each_pair(pair::State::break_down);
+        self.each_pair(|_, state| state.break_down());
     }
 
     /// The adapter goes away: every end is told so, connections break, and nobody can connect.
     pub fn remove_device(&self) {
         self.lock().faults.unreachable = true;
-        self.each_pair(|state| {
+        self.each_pair(|_, state| {
             for end in &mut state.ends {
                 end.events.push_back(ConnectionEvent::DeviceRemoved);
             }
@@ -117,16 +116,26 @@ impl Soft {
 
     /// The address moves to another adapter: every end is told so.
     pub fn change_address(&self) {
-        self.each_pair(|state| {
+        self.each_pair(|_, state| {
             for end in &mut state.ends {
                 end.events.push_back(ConnectionEvent::AddressChanged);
             }
         });
     }
 
+    /// Every remote key that connecting ends have given out so far is stale: what their peers do with one is
+    /// refused, and breaks the connection.
+    pub fn stale_keys(&self) {
+        self.each_pair(|pair, _| {
+            if let Some(table) = pair.tables[0].get() {
+                table.hold().invalidate_all();
+            }
+        });
+    }
+
     /// The next message to the connecting ends tells this key as invalidated although it was not asked for.
     pub fn invalidate_unasked(&self, key: u32) {
-        self.each_pair(|state| state.ends[0].bogus_invalidation = Some(key));
+        self.each_pair(|_, state| state.ends[0].bogus_invalidation = Some(key));
     }
 }
 
@@ -180,10 +189,9 @@ impl Fabric for Soft {
         network.pairs.push(Arc::downgrade(&pair));
         let listener = network.listeners.get(&to).and_then(Weak::upgrade);
         let (table, domain) = domain(&faults);
+        let _ = pair.tables[0].set(table);
         {
             let mut state = pair.lock();
-            state.ends[0].table = Some(table);
-            state.ends[0].queues = Some(queues);
             state.ends[0].events.push_back(if faults.unreachable {
                 ConnectionEvent::Failed("no adapter has a way to the peer".to_owned())
             } else {
@@ -267,11 +275,7 @@ struct SoftRequest {
 impl Request for SoftRequest {
     fn open(mut self: Box<Self>, queues: Queues) -> Result<Box<dyn Endpoint>, RdmaError> {
         let Some(pair) = self.pair.take() else { return Err(RdmaError::State("decided")) };
-        {
-            let mut state = pair.lock();
-            state.ends[1].table = Some(Arc::clone(&self.table));
-            state.ends[1].queues = Some(queues);
-        }
+        let _ = pair.tables[1].set(Arc::clone(&self.table));
         Ok(Box::new(SoftEndpoint::new(pair, 1, Arc::clone(&self.domain), queues, None)))
     }
 
