@@ -23,5 +23,6 @@ pub use op::{Completion, LostReason, Op, OpKind, Outcome, Sense, Sink};
 pub use options::{Chap, Digests, Options, Policy};
 pub use plimsoll_fabric::Payload;
 pub use plimsoll_fabric::rdma::{self, Memory};
+pub use plimsoll_wire::iscsi::Isid;
 pub use transport::{RdmaCounters, Transport};
 pub use url::{IscsiUrl, NfsUrl, Url};

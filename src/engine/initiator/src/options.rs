@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use plimsoll_fabric::rdma::Fabric;
+use plimsoll_wire::iscsi::Isid;
 
 use crate::{Error, nfs::NfsOptions};
 
@@ -105,6 +106,9 @@ pub struct Options {
     /// Portals of the same portal group that the URL's own flows use when the URL's portal cannot be reached, in
     /// this order: `host:port`, or `iser:host:port` (iSCSI).
     pub fallback: Vec<String>,
+    /// ISID of the first flow (iSCSI). With one that outlives this process, a login reinstates the session of an
+    /// earlier process, and the target ends what that one left. None: one that nobody has.
+    pub isid: Option<Isid>,
     /// Spread over the paths (iSCSI).
     pub policy: Policy,
     /// What this side proves to the target; a user in the URL goes before it.
@@ -147,6 +151,7 @@ impl Default for Options {
             connections: 1,
             portals: Vec::new(),
             fallback: Vec::new(),
+            isid: None,
             policy: Policy::default(),
             chap: None,
             mutual_chap: None,

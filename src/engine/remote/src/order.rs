@@ -60,9 +60,12 @@ impl<T> Order<T> {
         self.running.retain(|(other, _)| *other != number);
     }
 
-    /// Takes all that wait.
-    pub fn drain(&mut self) -> impl Iterator<Item = T> {
-        self.waiting.drain(..).map(|(_, operation)| operation)
+    /// Takes those that wait and are so.
+    pub fn take_waiting(&mut self, mut are: impl FnMut(&T) -> bool) -> Vec<T> {
+        let (taken, left) = self.waiting.drain(..).partition(|(_, operation)| are(operation));
+        self.waiting = left;
+        let taken: VecDeque<(Range, T)> = taken;
+        taken.into_iter().map(|(_, operation)| operation).collect()
     }
 }
 

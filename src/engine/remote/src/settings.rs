@@ -1,10 +1,11 @@
 //! How a remote volume is reached, and how long it is waited for.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_fabric::rdma::Fabric;
-use plimsoll_initiator::{Chap, Options, Transport, Url};
+use plimsoll_initiator::{Chap, Isid, Options, Transport, Url};
 
 use crate::RemoteError;
 
@@ -69,6 +70,10 @@ pub struct Settings {
     pub credentials: Credentials,
     /// Name of this initiator.
     pub initiator_name: String,
+    /// What the one session to the remote target is known by, such as the serial of the volume: hexadecimal digits
+    /// that no other volume has, anywhere. A process that comes after this one and says the same ends what this one
+    /// left at the target. None: nobody comes after it.
+    pub session: Option<String>,
     /// The provider of RDMA, or why there is none.
     pub rdma: Result<Arc<dyn Fabric>, String>,
 }
@@ -87,6 +92,7 @@ impl Settings {
             keepalive: Duration::from_secs(5),
             credentials: Credentials::default(),
             initiator_name: "iqn.2026-01.io.plimsoll:remote".to_owned(),
+            session: None,
             rdma: Err("no provider of RDMA was given".to_owned()),
         }
     }
@@ -127,6 +133,7 @@ impl Settings {
             if has_rdma || self.prefer == Prefer::Iser { vec![around] } else { Vec::new() };
         let options = Options {
             fallback,
+            isid: Some(self.isid()),
             rdma,
             rdma_absent,
             chap: self.credentials.chap.clone(),
@@ -142,6 +149,15 @@ impl Settings {
         };
         let url = format!("{scheme}://{rest}");
         Ok(Opening { url, options, host: parsed.host, port: parsed.port })
+    }
+
+    /// The ISID of all sessions of this volume, one after the other: the last 40 bits of the serial.
+    fn isid(&self) -> Isid {
+        let number =
+            self.session.as_deref().and_then(|serial| u64::from_str_radix(serial, 16).ok());
+        let [_, _, _, a, b, c, high, low] =
+            number.unwrap_or_else(|| RandomState::new().hash_one(&self.url)).to_be_bytes();
+        Isid::random([a, b, c], u16::from_be_bytes([high, low]))
     }
 
     pub(crate) fn preferred(&self) -> Transport {

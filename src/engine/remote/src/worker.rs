@@ -24,6 +24,9 @@ const RETRY_WAIT: Duration = Duration::from_millis(500);
 /// How often a volume that has fallen back looks whether the preferred transport answers.
 const HEALTH_EVERY: Duration = Duration::from_secs(1);
 
+/// Blocks in which volumes are served.
+const BLOCK_BYTES: u32 = 512;
+
 /// What is done with the bytes of a read.
 enum Then {
     /// They are what was asked for.
@@ -53,6 +56,8 @@ pub(crate) struct Worker {
     /// Ends that a poll has found.
     ended: Vec<Completion>,
     transport: Option<Transport>,
+    /// Of the unit that was served first: no other takes its place.
+    serial: Option<String>,
     next_look: Instant,
     /// The look at the preferred transport that is under way.
     health: Option<Receiver<bool>>,
@@ -91,6 +96,7 @@ impl Worker {
             running: HashMap::new(),
             ended: Vec::new(),
             transport: None,
+            serial: None,
             next_look: Instant::now(),
             health: None,
             next_health: Instant::now(),
@@ -101,7 +107,7 @@ impl Worker {
     pub fn run(mut self) {
         while !self.shared.lock().stop {
             match plimsoll_initiator::open(&self.opening.url, &self.opening.options) {
-                Ok(datastore) => match (self.refuse)(datastore.identity(), &datastore.model()) {
+                Ok(datastore) => match self.objection(&*datastore) {
                     None => self.serve(datastore),
                     Some(reason) => {
                         self.tell(Connection::Refused, &reason);
@@ -118,17 +124,36 @@ impl Worker {
         self.fail_all(io::ErrorKind::ConnectionAborted);
     }
 
+    /// Why a unit that answers is not served.
+    fn objection(&mut self, datastore: &dyn Datastore) -> Option<String> {
+        let serial = datastore.identity();
+        if let Some(reason) = (self.refuse)(serial, &datastore.model()) {
+            return Some(reason);
+        }
+        let block_bytes = datastore.block_bytes();
+        if block_bytes != BLOCK_BYTES {
+            return Some(format!(
+                "its blocks have {block_bytes} bytes, and volumes are served in blocks of {BLOCK_BYTES}; use a unit with such blocks"
+            ));
+        }
+        let known = self.serial.get_or_insert_with(|| serial.to_owned());
+        (known != serial).then(|| {
+            format!(
+                "unit {serial} answers instead of {known}; restart this target if that is meant"
+            )
+        })
+    }
+
     /// Without a connection: operations wait, as long as their patience lasts.
     fn pause(&mut self, wait: Duration) {
         let deadline = Instant::now() + wait;
-        let mut late = Vec::new();
+        let patience = self.settings.patience;
+        let is_late = |asked: &Asked, now: Instant| now.duration_since(asked.since) > patience;
+        let mut late = self.order.take_waiting(|asked| is_late(asked, Instant::now()));
         let mut inbox = self.shared.lock();
         loop {
             let now = Instant::now();
-            let patience = self.settings.patience;
-            late.extend(
-                inbox.asked.extract_if(.., |asked| now.duration_since(asked.since) > patience),
-            );
+            late.extend(inbox.asked.extract_if(.., |asked| is_late(asked, now)));
             let left = deadline.saturating_duration_since(now);
             if left.is_zero() || inbox.stop || std::mem::take(&mut inbox.reconnect) {
                 break;
@@ -283,8 +308,7 @@ impl Worker {
 
     fn fail_all(&mut self, kind: io::ErrorKind) {
         self.take();
-        let waiting: Vec<_> = self.order.drain().collect();
-        for asked in waiting {
+        for asked in self.order.take_waiting(|_| true) {
             self.fail(asked, kind);
         }
         let running: Vec<_> = self.running.drain().map(|(_, running)| running).collect();

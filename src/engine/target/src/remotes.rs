@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use plimsoll_fabric::rdma::Fabric;
 use plimsoll_remote::{Engine, Settings, Status};
-use plimsoll_storage::{Array, Connect, Remote};
+use plimsoll_storage::{Array, Connect, Remote, VolumeSettings};
 use plimsoll_target_scsi::REMOTE_PRODUCT;
 
 use crate::TargetError;
@@ -46,10 +46,13 @@ impl Remotes {
     /// How the array connects its remote volumes.
     pub fn connect(self: &Arc<Self>) -> Connect {
         let remotes = Arc::clone(self);
-        Arc::new(move |name: &str, url: &str, size: Option<u64>| {
+        Arc::new(move |volume: &VolumeSettings, serial: &str, size: Option<u64>| {
+            let name = volume.name.as_str();
             // A volume that is no longer in the configuration is served on, by what is remembered of it.
             let known = lock(&remotes.settings).get(name).cloned();
-            let settings = known.unwrap_or_else(|| Settings::new(url));
+            let remembered = || Settings::new(volume.remote.as_deref().unwrap_or_default());
+            let settings =
+                Settings { session: Some(serial.to_owned()), ..known.unwrap_or_else(remembered) };
             let around = Arc::downgrade(&remotes);
             let refuse = move |serial: &str, model: &str| {
                 around.upgrade().and_then(|remotes| remotes.refuse(serial, model))

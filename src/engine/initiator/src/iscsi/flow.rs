@@ -13,11 +13,11 @@ use super::link::{Link, LinkEnd, Portal};
 use super::login::LoginFailure;
 use super::out::Out;
 use super::session::{Command, Event, Part, Session};
-use super::settings::{Settings, new_isid};
+use super::settings::Settings;
 use super::setup::{Answer, Facts, Setup};
+use crate::FlowState;
 use crate::tcp::TcpInfo;
 use crate::transport::{RdmaCounters, Transport};
-use crate::{Error, FlowState};
 
 /// The wait before the second attempt to reconnect; doubled for each further one.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(50);
@@ -99,18 +99,19 @@ impl Flow {
     pub fn new(
         settings: Arc<Settings>,
         candidates: Vec<Portal>,
+        isid: Isid,
         lun: LunField,
         token: usize,
         now: Instant,
-    ) -> Result<Self, Error> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             settings,
             token: Token(token),
             place: candidates[0],
             candidates,
             at: 0,
             moves: 0,
-            isid: new_isid()?,
+            isid,
             lun,
             link: None,
             setup: None,
@@ -133,7 +134,12 @@ impl Flow {
             wants_refresh: false,
             draining: None,
             closing: false,
-        })
+        }
+    }
+
+    /// Portals that may be tried.
+    pub fn candidates(&self) -> u32 {
+        self.candidates.len() as u32
     }
 
     /// The portal in use or being tried.

@@ -24,7 +24,7 @@ use super::link::{LinkEnd, Portal};
 use super::login::LoginFailure;
 use super::policy::Selector;
 use super::session::Part;
-use super::settings::Settings;
+use super::settings::{Settings, new_isid};
 use super::setup::Facts;
 use crate::spin::Spin;
 use crate::{
@@ -120,7 +120,11 @@ impl Unit {
         for path in paths.into_iter().filter(|path| !path.is_empty()) {
             for _ in 0..options.connections {
                 let settings = Arc::clone(&settings);
-                flows.push(Flow::new(settings, path.clone(), field, flows.len(), now)?);
+                let isid = match options.isid.filter(|_| flows.is_empty()) {
+                    Some(isid) => isid,
+                    None => new_isid()?,
+                };
+                flows.push(Flow::new(settings, path.clone(), isid, field, flows.len(), now));
             }
         }
         let io = |what| move |source| Error::Io { what, source };
@@ -157,7 +161,9 @@ impl Unit {
     }
 
     fn wait_for_paths(&mut self, start: Instant) -> Result<(), Error> {
-        let deadline = start + self.options.connect_timeout;
+        // A portal that does not answer at all must leave time for those after it.
+        let tries = self.flows.iter().map(Flow::candidates).max().unwrap_or(1);
+        let deadline = start + self.options.connect_timeout * tries;
         let settled = |flow: &Flow| flow.up || flow.refusal().is_some();
         while !self.flows.iter().all(settled) && Instant::now() < deadline {
             self.turn(Some(Duration::from_millis(50)), &mut Nobody)?;

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod chains;
+mod cuts;
 mod limits;
+mod proxy;
 mod served;
 mod support;
 mod switching;
