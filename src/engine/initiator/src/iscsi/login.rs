@@ -316,6 +316,7 @@ impl Login {
             first_burst: parameters.first_burst_bytes,
             initial_r2t: parameters.initial_r2t,
             immediate_data: parameters.immediate_data,
+            may_overtake: parameters.iser.role.is_some(),
             unexpected: match (parameters.iser.role, parameters.iser.peer_max_unexpected_pdus) {
                 (None, _) => u32::MAX,
                 (Some(_), 0) => iser::UNEXPECTED_SENT_MAX,

@@ -36,6 +36,9 @@ pub(super) struct Agreed {
     pub immediate_data: bool,
     /// Immediate requests without an answer that the target takes at a time.
     pub unexpected: u32,
+    /// Statuses may overtake each other. RDMA loses none, so their order tells nothing there, and targets that
+    /// number answers in one thread and send them in another (LIO) do not keep it.
+    pub may_overtake: bool,
 }
 
 /// A piece of an operation that is one SCSI command.
@@ -152,6 +155,8 @@ pub(super) struct Session {
     cmd_sn: u32,
     max_cmd_sn: u32,
     exp_stat_sn: u32,
+    /// Statuses that overtook the one that is due: bit 0 is the one after it.
+    ahead: u64,
     depth: usize,
     /// Bytes that the answers to all tasks will have at least.
     due_bytes: u64,
@@ -177,6 +182,7 @@ impl Session {
             cmd_sn,
             max_cmd_sn: sequence.max_cmd_sn,
             exp_stat_sn: sequence.stat_sn.wrapping_add(1),
+            ahead: 0,
             depth: usize::from(depth.max(1)),
             due_bytes: 0,
             pings: 0,

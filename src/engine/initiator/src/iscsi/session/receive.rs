@@ -62,12 +62,31 @@ impl Session {
     #[inline]
     fn status(&mut self, stat_sn: u32) -> Result<(), Close> {
         if stat_sn != self.exp_stat_sn {
-            return Err(broken(format!(
-                "StatSN {stat_sn:#x} came where {:#x} was due",
-                self.exp_stat_sn
-            )));
+            return self.status_ahead(stat_sn);
         }
         self.exp_stat_sn = stat_sn.wrapping_add(1);
+        // What had come before its time is acknowledged with the one that was due.
+        while self.ahead != 0 {
+            let came = self.ahead & 1 == 1;
+            self.ahead >>= 1;
+            if !came {
+                break;
+            }
+            self.exp_stat_sn = self.exp_stat_sn.wrapping_add(1);
+        }
+        Ok(())
+    }
+
+    /// A status that is not the next: it may have overtaken others, once and not by far.
+    #[cold]
+    fn status_ahead(&mut self, stat_sn: u32) -> Result<(), Close> {
+        let distance = stat_sn.wrapping_sub(self.exp_stat_sn);
+        let bit = 1_u64.checked_shl(distance.wrapping_sub(1)).unwrap_or(0);
+        if !self.agreed.may_overtake || bit == 0 || self.ahead & bit != 0 {
+            let due = self.exp_stat_sn;
+            return Err(broken(format!("StatSN {stat_sn:#x} came where {due:#x} was due")));
+        }
+        self.ahead |= bit;
         Ok(())
     }
 

@@ -208,6 +208,18 @@ fn pitfall_18_the_keys_of_rfc7145_are_negotiated_and_digests_are_not() {
 }
 
 #[test]
+fn lio_numbers_answers_in_one_thread_and_sends_them_in_another() {
+    let (raw, mut store, mut ledger) = opened(Setting::default());
+    raw.set_script(|_, number| if number % 3 == 0 { Act::Overtaken } else { Act::Serve });
+    run(&mut *store, &mut ledger, &Load { operations: 2000, ..MIX });
+    assert_eq!(ledger.count(Outcome::Done), 2000);
+    assert!(raw.content() == ledger.content);
+    assert_eq!(store.flows()[0].reconnects, 0);
+    // The numbers still have to be right: one that came before is a broken target.
+    survives(Act::OldStatSn, "StatSN");
+}
+
+#[test]
 fn rfc7145_7_3_data_by_pdus_and_hello_end_the_connection() {
     survives(Act::R2t, "RFC 7145");
     survives(Act::Hello, "Hello");

@@ -61,6 +61,10 @@ pub enum Act {
     Short,
     /// Tells a residual that is larger than the transfer.
     WildResidual,
+    /// Numbers the answer, and lets the next one overtake it.
+    Overtaken,
+    /// Tells a status number that was told before.
+    OldStatSn,
     /// Lets later commands be answered first.
     Later,
     /// A ping of its own before the answer.

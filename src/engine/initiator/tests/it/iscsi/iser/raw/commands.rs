@@ -239,13 +239,23 @@ impl Connection {
             Act::LongMessage => 4000,
             _ => segment.len(),
         };
+        if act == Act::OldStatSn {
+            self.stat_sn = self.stat_sn.wrapping_sub(1);
+        }
         let mut message = Header::default().build().to_vec();
         message.extend_from_slice(&self.response(&command, status, data_len, residual));
         message.extend_from_slice(segment);
         if act == Act::LongMessage {
             message.resize(MESSAGE_MIN + 4000, 0);
         }
+        if act == Act::Overtaken && self.overtaken.is_none() {
+            self.overtaken = Some(message);
+            return Ok(());
+        }
         self.send_bytes(&message, invalidate)?;
+        if let Some(message) = self.overtaken.take() {
+            self.send_bytes(&message, None)?;
+        }
         if act == Act::Twice {
             let again = self.response(&command, status, 0, residual);
             self.send(&again, &[])?;

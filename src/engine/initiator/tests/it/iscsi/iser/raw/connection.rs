@@ -61,6 +61,8 @@ pub struct Connection {
     pub waiting: VecDeque<Fetch>,
     /// Where commands without an answer read to.
     pub forgotten: HashMap<u32, (Tag, u32)>,
+    /// An answer with its number, to be overtaken.
+    pub overtaken: Option<Vec<u8>>,
     /// Answers held back.
     pub later: Vec<(ScsiCommand, Header)>,
     pub stalled: bool,
@@ -133,6 +135,7 @@ impl Connection {
             fetching: HashMap::new(),
             waiting: VecDeque::new(),
             forgotten: HashMap::new(),
+            overtaken: None,
             later: Vec::new(),
             stalled: false,
             text: Vec::new(),
@@ -162,6 +165,11 @@ impl Connection {
             for (command, header) in std::mem::take(&mut self.later).into_iter().rev() {
                 self.answer(&command, &header, &[], Act::Serve)?;
             }
+        }
+        if completions.is_empty()
+            && let Some(message) = self.overtaken.take()
+        {
+            self.send_bytes(&message, None)?;
         }
         self.endpoint.flush().map_err(|_| Over)?;
         Ok(!completions.is_empty() || polled.again)
