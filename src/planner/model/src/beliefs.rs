@@ -7,14 +7,14 @@ use crate::error::ModelError;
 use crate::points::{matches, measured_in};
 use crate::series::{SeriesData, value_in};
 use crate::types::{Quantity, Resource};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
 const SHIPPED_PRIORS: &str = include_str!("../../../../data/reference/priors.csv");
 const SHIPPED_FITS: &str = include_str!("../../../../data/reference/fits.csv");
 
 /// What a prior speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PriorTarget {
     /// Ceiling of one flow.
@@ -48,7 +48,7 @@ impl PriorTarget {
 }
 
 /// One row of a prior table.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorRow {
     /// Platform name or pattern.

@@ -134,23 +134,10 @@ impl Model {
         let mut shares = [0.0; MAX_CEILINGS];
         let p = self.exponent.value;
         let ln_x = ln_smooth_minimum(&terms.ln[..terms.len], p, &mut shares[..terms.len]);
-        let mut gradient = vec![0.0; parameters.len()];
-        let mut variance = 0.0;
-        for k in 0..terms.len {
-            let ceiling = &series.ceilings[terms.index[k]];
-            gradient[offset + terms.index[k]] = shares[k];
-            variance += (shares[k] * ceiling.discrepancy_sd_ln).powi(2);
+        let mut variance = self.quadratic(&self.sensitivity(index, configuration));
+        for (share, &index) in shares.iter().zip(&terms.index).take(terms.len) {
+            variance += (share * series.ceilings[index].discrepancy_sd_ln).powi(2);
         }
-        if let Some((place, at, slope)) = terms.lost {
-            gradient[offset + at] -= shares[place] * slope;
-        }
-        if self.exponent.fitted
-            && let Some(last) = gradient.last_mut()
-        {
-            *last = (p - 0.5)
-                * exponent_gradient(&terms.ln[..terms.len], p, ln_x, &shares[..terms.len]);
-        }
-        variance += self.quadratic(&gradient);
         let (shift, more) = curvature(&shares[..terms.len], p, variance, |i, j| {
             let (i, j) = (terms.index[i], terms.index[j]);
             let own = if i == j { series.ceilings[i].discrepancy_sd_ln.powi(2) } else { 0.0 };
@@ -173,11 +160,9 @@ impl Model {
         }
     }
 
-    /// `n` joint draws of the parameters, the same for the same seed.
-    #[must_use]
-    pub fn draws(&self, n: usize, seed: u64) -> Vec<Draw> {
-        let centre = self.parameters();
-        let size = centre.len();
+    /// Covariance of the parameters with the discrepancy of each ceiling.
+    pub(crate) fn design_covariance(&self) -> Square {
+        let size = self.covariance.len();
         let mut covariance = Square::zeros(size);
         for (row, line) in self.covariance.iter().enumerate() {
             for (column, &value) in line.iter().enumerate() {
@@ -190,6 +175,44 @@ impl Model {
                 covariance.add(offset + k, offset + k, ceiling.discrepancy_sd_ln.powi(2));
             }
         }
+        covariance
+    }
+
+    /// Gradient of `ln X` of series `index` in all parameters (in [`Model::parameter_names`] order)
+    /// at `configuration`: the shares of the ceilings, and the slope in the exponent.
+    ///
+    /// # Panics
+    /// When `index` is not below the number of series.
+    #[must_use]
+    pub fn sensitivity(&self, index: usize, configuration: &Configuration) -> Vec<f64> {
+        let offset = self.offset(index);
+        let parameters = self.parameters();
+        let terms = Terms::of(&self.series[index], &parameters[offset..], configuration);
+        let mut shares = [0.0; MAX_CEILINGS];
+        let ln = &terms.ln[..terms.len];
+        let p = self.exponent.value;
+        let ln_x = ln_smooth_minimum(ln, p, &mut shares[..terms.len]);
+        let mut gradient = vec![0.0; parameters.len()];
+        for k in 0..terms.len {
+            gradient[offset + terms.index[k]] = shares[k];
+        }
+        if let Some((place, at, slope)) = terms.lost {
+            gradient[offset + at] -= shares[place] * slope;
+        }
+        if self.exponent.fitted
+            && let Some(last) = gradient.last_mut()
+        {
+            *last = (p - 0.5) * exponent_gradient(ln, p, ln_x, &shares[..terms.len]);
+        }
+        gradient
+    }
+
+    /// `n` joint draws of the parameters, the same for the same seed.
+    #[must_use]
+    pub fn draws(&self, n: usize, seed: u64) -> Vec<Draw> {
+        let centre = self.parameters();
+        let size = centre.len();
+        let mut covariance = self.design_covariance();
         // A covariance that lost definiteness to rounding is mended by a variance far below any
         // that matters; a diagonal always factors.
         let factor = covariance.cholesky().or_else(|| {
@@ -271,7 +294,20 @@ impl Model {
                 .map_or(0.0, |k| -parameters[offset + k]);
             ln_r0 + latency_factor((load.ln() - ln_x).exp(), exponent).ln()
         };
-        let variance = self.variance_of(&ln_latency, &parameters) + series.residual_sd_ln.powi(2);
+        // A ceiling that few points probed is unsure by its discrepancy besides.
+        let mut unprobed = 0.0;
+        let mut moved = parameters.clone();
+        for (k, ceiling) in series.ceilings.iter().enumerate() {
+            let (at, step) = (offset + k, 1e-5);
+            moved[at] = parameters[at] + step;
+            let up = ln_latency(&moved);
+            moved[at] = parameters[at] - step;
+            let slope = (up - ln_latency(&moved)) / (2.0 * step);
+            moved[at] = parameters[at];
+            unprobed += (slope * ceiling.discrepancy_sd_ln).powi(2);
+        }
+        let variance =
+            self.variance_of(&ln_latency, &parameters) + unprobed + series.residual_sd_ln.powi(2);
         let median = unloaded * factor;
         let half = student_t(0.95, series.degrees_of_freedom) * variance.sqrt();
         Ok(LatencyPrediction {
@@ -417,7 +453,7 @@ impl Model {
         })
     }
 
-    fn exponent_of(&self, parameters: &[f64]) -> f64 {
+    pub(crate) fn exponent_of(&self, parameters: &[f64]) -> f64 {
         match parameters.last() {
             Some(last) if self.exponent.fitted => 0.5 + last.exp(),
             _ => self.exponent.value,
@@ -425,7 +461,7 @@ impl Model {
     }
 
     /// Variance of a function of the parameters: central differences through the covariance.
-    fn variance_of(&self, function: &dyn Fn(&[f64]) -> f64, centre: &[f64]) -> f64 {
+    pub(crate) fn variance_of(&self, function: &dyn Fn(&[f64]) -> f64, centre: &[f64]) -> f64 {
         const STEP: f64 = 1e-5;
         let mut moved = centre.to_vec();
         let gradient: Vec<f64> = (0..centre.len())
