@@ -132,6 +132,9 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// Patience with a single operation: then it is aborted and ends as lost.
     pub op_timeout: Duration,
+    /// Connections that may be lost under one operation before it ends as lost (iSCSI): it may be what the target
+    /// dies of. With 255 only `op_timeout` and `path_timeout` count.
+    pub max_losses: u8,
     /// A connection that was silent for so long is asked for a sign of life; after as long again it is given up
     /// and what it carried is reissued.
     pub keepalive: Duration,
@@ -163,6 +166,7 @@ impl Default for Options {
             initiator_name: "iqn.2026-01.io.plimsoll:initiator".to_owned(),
             connect_timeout: Duration::from_secs(10),
             op_timeout: Duration::from_secs(30),
+            max_losses: 8,
             keepalive: Duration::from_secs(5),
             path_timeout: Duration::from_secs(60),
             rdma: None,

@@ -143,6 +143,7 @@ impl Settings {
             keepalive: self.keepalive,
             path_timeout: self.patience,
             op_timeout: self.patience,
+            max_losses: u8::MAX,
             queue_depth: u32::try_from(self.queue_operations).unwrap_or(u32::MAX),
             coalesce: false,
             ..Options::default()

@@ -13,11 +13,10 @@ use slab::Slab;
 
 use super::policy::Selector;
 use super::session::{Command, Owner, Part, Reply, Upper};
-use crate::{Completion, FlowCounters, LostReason, Op, OpKind, Outcome, Payload, Sense, Sink};
+use crate::{
+    Completion, FlowCounters, LostReason, Op, OpKind, Options, Outcome, Payload, Sense, Sink,
+};
 
-/// Connections that may be lost under one part before its operation is given up: the operation itself may be
-/// what the target dies of.
-const MAX_LOST: u8 = 8;
 /// Retries of a part for transient conditions that need no wait (unit attentions, aborted commands).
 const MAX_ATTENTIONS: u8 = 32;
 /// First wait after BUSY or TASK SET FULL; doubled up to the longest.
@@ -49,6 +48,8 @@ pub(super) struct Core {
     pub max_part: u32,
     pub lun: LunField,
     pub op_timeout: Duration,
+    /// Losses after which an operation is given up.
+    max_lost: u8,
     /// Paths whose unit or state changed, by a unit attention or not-ready answer.
     pub changed: Vec<usize>,
     /// Flows that answered TASK SET FULL.
@@ -56,7 +57,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(selector: Selector, flows: usize, lun: LunField, op_timeout: Duration) -> Self {
+    pub fn new(selector: Selector, flows: usize, lun: LunField, options: &Options) -> Self {
         Self {
             ops: Slab::new(),
             selector,
@@ -67,7 +68,8 @@ impl Core {
             block_bytes: 512,
             max_part: 1 << 20,
             lun,
-            op_timeout,
+            op_timeout: options.op_timeout,
+            max_lost: options.max_losses,
             changed: Vec::new(),
             full: Vec::new(),
         }
@@ -183,11 +185,11 @@ impl Core {
         sink: &mut dyn Sink,
     ) -> usize {
         self.selector.finished(flow, None);
-        part.lost += 1;
+        part.lost = part.lost.saturating_add(1);
         if aborting {
             return self.end_part(part, Outcome::Lost(LostReason::Timeout), 0, flow, now, sink);
         }
-        if part.lost > MAX_LOST {
+        if part.lost > self.max_lost {
             return self.end_part(part, Outcome::Lost(LostReason::Reissues), 0, flow, now, sink);
         }
         self.counters[flow].reissued += 1;

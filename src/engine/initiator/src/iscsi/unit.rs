@@ -129,7 +129,7 @@ impl Unit {
         }
         let io = |what| move |source| Error::Io { what, source };
         let selector = Selector::new(options.policy, flows.len());
-        let core = Core::new(selector, flows.len(), field, options.op_timeout);
+        let core = Core::new(selector, flows.len(), field, options);
         let shortest = options.keepalive.min(options.op_timeout).min(options.path_timeout);
         let mut unit = Self {
             url: url.clone(),

@@ -124,6 +124,19 @@ fn a_new_process_ends_what_the_old_one_left() {
     assert_eq!(end(&begin(&new, read(0, 4096))).unwrap(), [3; 4096]);
 }
 
+#[test]
+fn a_write_is_sent_again_as_often_as_its_patience_lasts() {
+    let far = start(0, None, None);
+    let proxy = Proxy::start(far.iscsi_portals()[0], Duration::from_millis(1));
+    let engine = engine(by_tcp(&through(&proxy, &far)));
+    proxy.cut_next(12);
+    let data = stamp(1, 1).repeat(128);
+    let result = end(&begin(&engine, write(0, data.clone())));
+    assert!(result.is_ok(), "{result:?}: {:?}", engine.status());
+    assert!(proxy.connections() > 12, "{}", proxy.connections());
+    assert_eq!(end(&begin(&engine, read(0, data.len() as u32))).unwrap(), data);
+}
+
 /// The adapter is there, but nothing that is sent by it arrives anywhere.
 #[test]
 fn a_way_that_swallows_everything_does_not_keep_a_volume_from_the_other() {

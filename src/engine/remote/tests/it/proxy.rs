@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// More than any login, less than a large write.
+const CUT_AT_BYTES: usize = 100_000;
+
 pub struct Proxy {
     pub port: u16,
     shared: Arc<Shared>,
@@ -19,6 +22,8 @@ struct Shared {
     /// How late arrives what was sent before the cut.
     late: Duration,
     connections: AtomicUsize,
+    /// So many connections are cut when they have passed on [`CUT_AT_BYTES`].
+    cuts_left: AtomicUsize,
     /// Nothing goes on to the target.
     held: AtomicBool,
     /// Nobody new.
@@ -34,6 +39,7 @@ impl Proxy {
             near: Mutex::default(),
             late,
             connections: AtomicUsize::new(0),
+            cuts_left: AtomicUsize::new(0),
             held: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
         });
@@ -60,6 +66,11 @@ impl Proxy {
     /// Holds back what is sent to the target, or lets it go.
     pub fn hold(&self, held: bool) {
         self.shared.held.store(held, Ordering::SeqCst);
+    }
+
+    /// Cuts the next so many connections in the middle of the first large write that each carries.
+    pub fn cut_next(&self, count: usize) {
+        self.shared.cuts_left.store(count, Ordering::SeqCst);
     }
 
     /// Takes no further connection.
@@ -100,6 +111,7 @@ impl Shared {
 
     fn forward(&self, mut near: TcpStream, mut far: TcpStream, cut: &AtomicBool) {
         let mut buffer = vec![0; 64 << 10];
+        let mut passed = 0;
         loop {
             let count = near.read(&mut buffer).unwrap_or(0);
             if count == 0 {
@@ -118,11 +130,21 @@ impl Shared {
             if far.write_all(&buffer[..count]).is_err() {
                 break;
             }
+            passed += count;
+            if passed >= CUT_AT_BYTES && !cut.load(Ordering::SeqCst) && self.takes_cut() {
+                cut.store(true, Ordering::SeqCst);
+                let _ = near.shutdown(Shutdown::Both);
+            }
         }
         if cut.load(Ordering::SeqCst) {
             // The target does not hear of the cut before long.
             std::thread::sleep(self.late * 2);
         }
         let _ = far.shutdown(Shutdown::Both);
+    }
+
+    fn takes_cut(&self) -> bool {
+        let one_less = |left: usize| left.checked_sub(1);
+        self.cuts_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).is_ok()
     }
 }
