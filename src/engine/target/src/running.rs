@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use plimsoll_fabric::Loops;
 use plimsoll_fabric::rdma::Fabric;
 use plimsoll_storage::{Array, ArraySettings, Blocking};
+use plimsoll_target_iscsi::SessionInfo;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -171,6 +172,11 @@ impl Running {
     /// what comes meanwhile waits. Returns how many were told.
     pub fn reconnect(&self, volume: Option<&str>) -> usize {
         self.remotes.reconnect(volume)
+    }
+
+    /// The iSCSI sessions that are logged in, with what each has done.
+    pub fn iscsi_sessions(&self) -> Vec<SessionInfo> {
+        self.iscsi.iter().flat_map(Iscsi::sessions).collect()
     }
 
     /// What was done so far.

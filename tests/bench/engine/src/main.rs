@@ -1,7 +1,7 @@
 //! Benchmarks of the datastore engine, as ratios to the loopback floor and to peers in the same run.
 //!
-//! `plimsoll-bench-engine [PART…] [--json]`: parts are `floor`, `spin`, `file`, `digest`, `tgt`, `ganesha` and
-//! `many`. Run by `./dev bench engine`.
+//! `plimsoll-bench-engine [PART…] [--json]`: parts are `floor`, `spin`, `file`, `digest`, `tgt`, `ganesha`,
+//! `many` and `iser`. Run by `./dev bench engine`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 #![allow(clippy::cast_precision_loss, reason = "counts of a benchmark are far below 2^52")]
 
@@ -9,6 +9,7 @@ mod cases;
 mod client;
 mod cpu;
 mod floor;
+mod iser;
 mod load;
 mod server;
 
@@ -24,7 +25,7 @@ type Emit<'e> = &'e mut dyn FnMut(Figure);
 
 type Part = fn(Emit<'_>) -> Result<()>;
 
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("floor", cases::floor_cases),
     ("spin", cases::spin_cases),
     ("file", cases::file_cases),
@@ -32,10 +33,22 @@ const PARTS: [(&str, Part); 7] = [
     ("tgt", cases::tgt_cases),
     ("ganesha", cases::ganesha_cases),
     ("many", cases::many_cases),
+    ("iser", iser::cases),
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, transport, reads] = &arguments[..]
+        && flag == "--run-reads"
+    {
+        return match iser::run_reads(transport, reads) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("plimsoll-bench-engine: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let json = arguments.iter().any(|argument| argument == "--json");
     let wanted: Vec<&String> = arguments.iter().filter(|argument| *argument != "--json").collect();
     if let Some(unknown) =

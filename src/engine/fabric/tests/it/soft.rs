@@ -140,6 +140,21 @@ fn nobody_listens_and_refusals_are_told() {
 }
 
 #[test]
+fn a_listener_that_goes_after_it_was_found_refuses() {
+    let soft = Soft::new();
+    let to = SocketAddr::from(([127, 0, 0, 1], 3260));
+    let listener = soft.listen(to).unwrap();
+    let mut late = soft.connect(to, None, QUEUES).unwrap();
+    drop(listener);
+    late.establish(&Establish::default()).unwrap();
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        events.extend(late.poll(&mut Vec::new()).unwrap().event);
+    }
+    assert!(matches!(&events[1], ConnectionEvent::Rejected { .. }));
+}
+
+#[test]
 fn messages_go_to_receives_in_order_and_wait_for_them() {
     let (mut near, mut far) = pair();
     near.fill(0, b"first second");

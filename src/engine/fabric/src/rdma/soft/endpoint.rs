@@ -84,18 +84,16 @@ impl SoftEndpoint {
 
     /// A connecting end asks its listener.
     fn ask(&mut self, state: &mut State) {
-        match self.listener.take() {
-            Some(waiting) => {
-                let mut queue = waiting.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waiting) = self.listener.take() {
+            let mut queue = waiting.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(queue) = &mut *queue {
                 queue.push_back(Arc::clone(&self.pair));
-                drop(queue);
                 waiting.signal.raise();
+                return;
             }
-            None => state.ends[0].events.push_back(ConnectionEvent::Rejected {
-                reason: NOBODY_LISTENS,
-                private_data: Vec::new(),
-            }),
         }
+        let (reason, private_data) = (NOBODY_LISTENS, Vec::new());
+        state.ends[0].events.push_back(ConnectionEvent::Rejected { reason, private_data });
     }
 
     fn take_event(&self, state: &mut State) -> Option<ConnectionEvent> {

@@ -51,7 +51,8 @@ struct Network {
 
 /// Those that ask to connect to one listener.
 struct Waiting {
-    queue: Mutex<VecDeque<Arc<Pair>>>,
+    /// None once the listener is gone.
+    queue: Mutex<Option<VecDeque<Arc<Pair>>>>,
     signal: Signal,
 }
 
@@ -163,7 +164,7 @@ impl Fabric for Soft {
         }
         let signal = Signal::new()
             .map_err(|source| RdmaError::Call { call: "eventfd".to_owned(), source })?;
-        let waiting = Arc::new(Waiting { queue: Mutex::default(), signal });
+        let waiting = Arc::new(Waiting { queue: Mutex::new(Some(VecDeque::new())), signal });
         network.listeners.insert(address, Arc::downgrade(&waiting));
         let faults = network.faults.clone();
         let (table, domain) = domain(&faults);
@@ -229,7 +230,7 @@ impl Listener for SoftListener {
 
     fn poll(&mut self) -> Result<Option<Incoming>, RdmaError> {
         let mut queue = self.waiting.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(pair) = queue.pop_front() else {
+        let Some(pair) = queue.as_mut().and_then(VecDeque::pop_front) else {
             self.waiting.signal.lower();
             return Ok(None);
         };
@@ -251,9 +252,8 @@ impl Listener for SoftListener {
 
 impl Drop for SoftListener {
     fn drop(&mut self) {
-        let queue =
-            std::mem::take(&mut *self.waiting.queue.lock().unwrap_or_else(PoisonError::into_inner));
-        for pair in queue {
+        let queue = self.waiting.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for pair in queue.into_iter().flatten() {
             refuse(&pair, NOBODY_LISTENS, &[]);
         }
     }

@@ -64,6 +64,9 @@ pub(crate) struct RdmaMover {
     /// The last one that will tell.
     signalled: u64,
     unsignalled: u32,
+    /// For each read under way, in their order, the last work posted before it: its completion tells that to be over
+    /// too.
+    before_reads: VecDeque<u64>,
     sends_max: u32,
     segments_max: usize,
     bytes_max: usize,
@@ -92,6 +95,7 @@ impl RdmaMover {
             completed: 0,
             signalled: 0,
             unsignalled: 0,
+            before_reads: VecDeque::new(),
             sends_max: 0,
             segments_max: 1,
             bytes_max: 0,
@@ -193,7 +197,11 @@ impl RdmaMover {
 
     /// A read has completed: what it brought.
     pub(crate) fn fetched(&mut self, id: u64) -> Option<Fetched> {
-        self.fetches.done(id)
+        let fetched = self.fetches.done(id)?;
+        if let Some(before) = self.before_reads.pop_front() {
+            self.completed(before);
+        }
+        Some(fetched)
     }
 
     /// The bytes of a buffer that a read has filled.
@@ -404,6 +412,9 @@ impl RdmaMover {
             };
             let remote = RemoteAddress { address: next.from.address, key: next.from.key };
             endpoint.post(&Work::Read { id: next.id, segments: &list[..used], remote })?;
+            self.before_reads.push_back(self.posted);
+            self.unsignalled = 0;
+            self.signalled = self.posted;
         }
         Ok(())
     }
