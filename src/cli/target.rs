@@ -15,7 +15,7 @@ use super::{Outcome, deliver, talk};
 #[command(group = ArgGroup::new("what").required(true).args(["config", "quick"]))]
 pub struct Args {
     /// Pools, volumes, portals and limits: a target.toml. SIGHUP reads it again; SIGUSR1 brings remote volumes back to
-    /// the transport that they prefer.
+    /// the transport that they prefer; SIGUSR2 prints metrics.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Serve volumes of this size without a configuration file, such as 256MiB.
@@ -126,7 +126,7 @@ fn rdma_for(config: &Config) -> Option<Arc<dyn Fabric>> {
 }
 
 /// Waits for the signal to stop; reads the configuration again on SIGHUP, and brings remote volumes back to the
-/// transport that they prefer on SIGUSR1.
+/// transport that they prefer on SIGUSR1; prints metrics on SIGUSR2.
 async fn serve(args: &Args, running: &Running) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
@@ -134,6 +134,7 @@ async fn serve(args: &Args, running: &Running) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut user = signal(SignalKind::user_defined1())?;
+    let mut metrics = signal(SignalKind::user_defined2())?;
     loop {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
@@ -141,6 +142,11 @@ async fn serve(args: &Args, running: &Running) -> anyhow::Result<()> {
             _ = user.recv() => {
                 let volumes = running.reconnect(None);
                 tracing::info!(volumes, "remote volumes connect anew by the transport that they prefer");
+            }
+            _ = metrics.recv() => {
+                if let Err(error) = deliver(running.statistics().metrics().as_bytes(), None) {
+                    tracing::error!(%error, "the metrics could not be printed");
+                }
             }
             _ = hang_up.recv() => match args.load().and_then(|config| running.apply(&config)) {
                 Ok(()) => tracing::info!("the configuration was read again"),

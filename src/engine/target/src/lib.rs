@@ -7,6 +7,7 @@ pub mod config;
 mod error;
 mod exports;
 mod listen;
+mod metrics;
 mod protocols;
 mod quick;
 mod reconcile;

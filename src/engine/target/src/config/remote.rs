@@ -25,6 +25,9 @@ pub struct RemoteConfig {
     /// Bytes that may wait or be under way before more is answered as busy.
     #[serde(default = "queue")]
     pub queue: Size,
+    /// Commands that may wait or be under way.
+    #[serde(default = "queue_operations")]
+    pub queue_operations: usize,
     /// How long commands wait for a connection before they fail.
     #[serde(default = "patience")]
     pub patience_s: u64,
@@ -36,6 +39,10 @@ pub struct RemoteConfig {
 
 fn queue() -> Size {
     Size(64 << 20)
+}
+
+fn queue_operations() -> usize {
+    1024
 }
 
 fn patience() -> u64 {
@@ -68,6 +75,7 @@ impl RemoteConfig {
             prefer: self.prefer,
             back: back.map_or(Return::OnRequest, Return::WhenHealthy),
             queue_bytes: self.queue.bytes(),
+            queue_operations: self.queue_operations,
             patience: Duration::from_secs(self.patience_s),
             credentials: Credentials { chap, mutual: None },
             rdma,
