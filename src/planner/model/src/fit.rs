@@ -384,6 +384,18 @@ impl Job {
                 self.errors(held.iter().map(|s| s.iter().map(|h| h.as_ref().map(|h| h.value))));
             push(name, ceilings, &errors);
         }
+        if self.prepared.series.iter().all(crate::amva::applies) {
+            let errors = self.errors(self.prepared.series.iter().zip(&self.resources).map(
+                |(series, resources)| {
+                    let several = series.observations.len() > 1;
+                    (0..series.observations.len()).map(move |k| {
+                        several.then(|| crate::amva::left_out(series, resources, k)).flatten()
+                    })
+                },
+            ));
+            let parameters = self.resources.iter().map(|r| crate::amva::size(r)).sum();
+            push("mean value analysis", parameters, &errors);
+        }
         for family in [Family::Usl, Family::Amdahl, Family::PowerLaw] {
             let errors = self.errors(self.prepared.series.iter().map(|series| {
                 (0..series.observations.len()).map(move |k| {
@@ -421,6 +433,7 @@ impl Job {
                         left_out_p95: out.map(|h| h.p95),
                         error_pct: out.map(|h| 100.0 * (h.value / observation.value - 1.0)),
                         leverage: leverages.next().copied().unwrap_or(0.0),
+                        shares: solution.shares(place, observation),
                     });
                 }
             }

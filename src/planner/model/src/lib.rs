@@ -6,6 +6,7 @@
 //! [`Model`] predicts; [`fit`] makes one from published or measured points and reports how well it
 //! and simpler families predict points that they have not seen.
 
+mod amva;
 mod beliefs;
 mod bootstrap;
 mod built_in;
@@ -14,7 +15,9 @@ mod checks;
 mod crosstalk;
 pub mod curve;
 pub mod design;
+mod diff;
 mod error;
+mod exchange;
 mod families;
 mod fit;
 mod generic;
@@ -25,6 +28,7 @@ mod lm;
 mod markdown;
 mod matrix;
 mod model;
+mod model_card;
 mod paths;
 mod points;
 mod pools;
@@ -43,7 +47,9 @@ pub mod types;
 
 pub use beliefs::{FitRow, PriorRow, PriorTable, PriorTarget, shipped_fits};
 pub use bootstrap::{Bootstrap, bootstrap};
+pub use diff::{CeilingChange, ModelDiff, SIGNIFICANT_DEVIATIONS};
 pub use error::ModelError;
+pub use exchange::{EXCHANGE_VERSION, Envelope, SIBLING_SD_LN};
 pub use fit::{ExponentChoice, FitOptions, MAX_FITTED_POINTS, fit, fit_model};
 pub use generic::{SHARED_EXPONENT, StatedCeilings};
 pub use hull::{Axis, Hull};
@@ -52,6 +58,7 @@ pub use laws::{BlockLine, Work, mixed_rate};
 pub use model::{
     Ceiling, Estimate, Exponent, LeaveOneOut, MAX_CEILINGS, Model, Prior, SCHEMA_VERSION, Series,
 };
+pub use model_card::{CeilingCard, CeilingEvidence, ModelCard, Residual, SOLE_LEVERAGE};
 pub use paths::{PathPolicy, effective_paths};
 pub use points::{MAX_ROWS, Measured, Point, Statistic, platforms, read_points, select};
 pub use pools::{PoolCeilings, PoolLayout, pool_advice, pool_layout};

@@ -16,7 +16,7 @@ use plimsoll_units::EvidenceGrade;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Utilisation above which no latency is quoted: past the knee single points are off by half to
-/// double, docs/models.md section 3.
+/// double, docs/models.md section 9.
 pub const LATENCY_UTILISATION_LIMIT: f64 = 0.85;
 
 /// One joint sample of the parameters.

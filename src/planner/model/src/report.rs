@@ -2,6 +2,7 @@
 
 use crate::model::{LeaveOneOut, Model};
 use crate::series::{KeptOut, SuspectPoint};
+use crate::types::Resource;
 use serde::Serialize;
 
 /// How one family predicts points that it has not seen.
@@ -45,6 +46,9 @@ pub struct PointReport {
     /// How far the point alone decides the curve there, 0-1; from 0.8 its leave-one-out error is
     /// an extrapolation.
     pub leverage: f64,
+    /// Share of each limit at the point.
+    #[serde(skip)]
+    pub shares: Vec<(Resource, f64)>,
 }
 
 /// All that is known of a fit.

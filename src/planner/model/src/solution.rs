@@ -5,6 +5,7 @@ use crate::matrix::Square;
 use crate::model::MAX_CEILINGS;
 use crate::series::Observation;
 use crate::solve::{ExponentRule, SeriesLayout, prepare_row};
+use crate::types::Resource;
 
 /// What a fit found.
 #[derive(Debug, Clone)]
@@ -35,6 +36,21 @@ impl Solution {
                 0.5 + self.parameters.last().copied().unwrap_or(2.0_f64.ln()).exp()
             }
         }
+    }
+
+    /// Share of each limit at `observation` of series `index`.
+    pub(crate) fn shares(&self, index: usize, observation: &Observation) -> Vec<(Resource, f64)> {
+        let layout = &self.layouts[index];
+        let row = prepare_row(index, layout, observation);
+        let mut ln: Vec<f64> =
+            (0..row.len).map(|k| row.ln_counts[k] + self.parameters[row.parameters[k]]).collect();
+        if let Some((place, at, waiting)) = row.crosstalk {
+            ln[place] -= crate::crosstalk::loss(self.parameters[at], waiting).0;
+        }
+        let mut shares = vec![0.0; row.len];
+        ln_smooth_minimum(&ln, self.exponent_value(), &mut shares);
+        let resource = |k: usize| layout.resources[row.parameters[k] - layout.offset];
+        (0..row.len).map(|k| (resource(k), shares[k])).collect()
     }
 
     /// Predicts `observation` of series `index` in its own statistic.

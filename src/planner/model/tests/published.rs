@@ -321,6 +321,36 @@ fn the_page_shows_the_tables_of_this_fit() {
 }
 
 #[test]
+fn every_test_that_the_page_names_exists() {
+    let page = std::fs::read_to_string(root().join("docs/models.md")).unwrap();
+    let mut code = String::new();
+    let mut folders = vec![root().join("src/planner/model")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                code += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    let mut named = 0;
+    for quoted in page.split('`').skip(1).step_by(2) {
+        let words = quoted.split('_').count();
+        let plain =
+            quoted.chars().all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit());
+        if words >= 4 && plain {
+            named += 1;
+            let test = format!("#[test]\n    fn {quoted}(");
+            let whole = format!("#[test]\nfn {quoted}(");
+            assert!(code.contains(&test) || code.contains(&whole), "no test {quoted}");
+        }
+    }
+    assert!(named >= 45, "{named}");
+}
+
+#[test]
 fn schema_names_the_fields_of_a_model() {
     let schema = std::fs::read_to_string(root().join("models/model.schema.json")).unwrap();
     let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();

@@ -532,3 +532,24 @@ fn nothing_is_chosen_that_the_budget_does_not_pay() {
     let spent: f64 = runner.asked.iter().map(|r| 1e9 * r.configuration.datastores).sum();
     assert!(spent <= 4.5e9 && runner.asked.len() >= 2, "{spent}");
 }
+
+#[test]
+fn knees_as_hard_as_token_buckets_are_followed_too() {
+    // What an emulated platform with throttles does; the exponent is fitted, its belief is 2.5.
+    for exponent in [8.0, 20.0] {
+        for (index, platform) in platforms().into_iter().take(5).enumerate() {
+            let truth = Truth { exponent, ..platform };
+            for sd in [0.02, 0.03] {
+                let (study, _) = studied(truth, 77, sd);
+                for (k, (resource, _)) in RESOURCES.iter().enumerate() {
+                    let found = study.model().ceiling(Quantity::Iops, *resource).unwrap().value;
+                    let off = (found / truth.ceilings[k] - 1.0).abs();
+                    assert!(off < 0.10, "p {exponent}, platform {index}: {resource:?} {off}");
+                }
+                let mean = mean_error(&study, &truth);
+                assert!(mean < 0.06, "p {exponent}, platform {index}, noise {sd}: {mean}");
+                assert!(study.model().exponent.value > 3.0);
+            }
+        }
+    }
+}
