@@ -79,7 +79,7 @@ impl Network {
         })
     }
 
-    /// `ln X` by bisection (the left side grows with X) and its gradient by the implicit function.
+    /// `ln X` by Newton in a bracket (the left side grows with X) and its gradient by the implicit function.
     fn ln_rate(
         &self,
         row: &Customers,
@@ -90,27 +90,43 @@ impl Network {
         let g = ((n - 1.0) / n).max(0.0);
         let stations = self.stations.len();
         let (unloaded, s) = (parameters[stations].exp(), parameters[stations + 1].exp());
-        let loads = |x: f64, k: usize| -> Option<(f64, f64)> {
-            let instances = row.instances[k]?;
-            Some((instances, x / (instances * parameters[k].exp())))
-        };
-        let held = |x: f64| -> f64 {
-            let mut sum = x * unloaded;
+        // (instances, what they carry together) of each station that the point states.
+        let carried: Vec<Option<(f64, f64)>> = (0..stations)
+            .map(|k| row.instances[k].map(|instances| (instances, instances * parameters[k].exp())))
+            .collect();
+        let loads = |x: f64, k: usize| carried[k].map(|(instances, all)| (instances, x / all));
+        // What is held at a rate, and its derivative in ln X.
+        let held = |x: f64| -> (f64, f64) {
+            let (mut sum, mut slope) = (x * unloaded, x * unloaded);
             for (instances, u) in (0..stations).filter_map(|k| loads(x, k)) {
-                if u * g >= 1.0 {
-                    return f64::INFINITY;
+                let idle = 1.0 - u * g;
+                if idle <= 0.0 {
+                    return (f64::INFINITY, f64::INFINITY);
                 }
-                sum += instances * (u + s * u * u * g / (1.0 - u * g));
+                sum += instances * (u + s * u * u * g / idle);
+                slope += instances * u * (1.0 + s * g * u * (2.0 - u * g) / (idle * idle));
             }
-            sum
+            (sum, slope)
         };
+        // Newton on ln of what is held, kept within a bracket that halves when it would leave it.
         let mut high = (n / unloaded).ln();
         let mut low = high - 25.0;
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if held(middle.exp()) > n { high = middle } else { low = middle }
+        let mut at = high;
+        for _ in 0..100 {
+            let (sum, slope) = held(at.exp());
+            if sum > n {
+                high = at
+            } else {
+                low = at
+            }
+            let gap = (sum / n).ln();
+            if gap.abs() < 1e-12 {
+                break;
+            }
+            let next = at - gap * sum / slope;
+            at = if next > low && next < high { next } else { 0.5 * (low + high) };
         }
-        let x = low.exp();
+        let x = at.exp();
         let mut slope_in_x = x * unloaded;
         let mut slope_in_s = 0.0;
         for k in 0..stations {
@@ -127,7 +143,7 @@ impl Network {
         gradient.push((stations, -x * unloaded));
         gradient.push((stations + 1, -slope_in_s));
         gradient.iter_mut().for_each(|(_, slope)| *slope /= slope_in_x);
-        Some(low)
+        Some(at)
     }
 
     fn solve(&self) -> Option<Vec<f64>> {
