@@ -115,9 +115,9 @@ impl Network {
         for _ in 0..100 {
             let (sum, slope) = held(at.exp());
             if sum > n {
-                high = at
+                high = at;
             } else {
-                low = at
+                low = at;
             }
             let gap = (sum / n).ln();
             if gap.abs() < 1e-12 {

@@ -129,6 +129,33 @@ impl Design<'_> {
         Some(Choice { candidate: index, criterion, gain, why: self.why(index, &known) })
     }
 
+    /// What would be measured if every point came out as expected, in order: to show time and bytes
+    /// before anything starts. It ends where the budget does.
+    #[must_use]
+    pub fn outlook(&self) -> Vec<Choice> {
+        let mut model = self.model.clone();
+        let mut done = self.done.to_vec();
+        let mut budget = self.budget;
+        let mut choices = Vec::new();
+        loop {
+            let design = Design { model: &model, done: &done, budget, ..*self };
+            let Some(choice) = design.next() else { return choices };
+            let (after, _) = design.after(choice.candidate, &design.known());
+            for (row, line) in model.covariance.iter_mut().enumerate() {
+                for (column, value) in line.iter_mut().enumerate() {
+                    *value = after.at(row, column);
+                }
+            }
+            // The discrepancy is within the covariance now.
+            for ceiling in model.series.iter_mut().flat_map(|series| &mut series.ceilings) {
+                ceiling.discrepancy_sd_ln = 0.0;
+            }
+            done.push(choice.candidate);
+            budget = budget.less(&self.candidates[choice.candidate]);
+            choices.push(choice);
+        }
+    }
+
     /// Covariance of what is known, the discrepancy of ceilings that few points probed within.
     fn known(&self) -> Square {
         self.model.design_covariance()

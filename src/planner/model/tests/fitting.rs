@@ -359,3 +359,25 @@ fn exponent_is_found_where_points_stand_at_the_knee() {
         assert!((p.value / truth - 1.0).abs() < 0.2 && p.fitted, "{truth}: {p:?}");
     }
 }
+
+#[test]
+fn vms_are_stations_of_their_own() {
+    // 60,000 a flow, 130,000 a VM: one VM over eight datastores is held back by itself.
+    let mut rows = Vec::new();
+    for (vms, flows) in
+        [(1.0, 1.0), (1.0, 2.0), (1.0, 8.0), (4.0, 1.0), (4.0, 4.0), (4.0, 8.0), (8.0, 8.0)]
+    {
+        let x = smooth(&[flows * 60_000.0, vms * 130_000.0]) * wave(rows.len(), 0.02);
+        rows.push(format!("p,,1,{flows},{flows},{vms},,8,random,,iops,{x},IOPS,"));
+    }
+    let model = fit_model(&points(&rows), &FitOptions::default()).unwrap();
+    let vm = model.ceiling(Quantity::Iops, Resource::Vm).unwrap();
+    assert!((vm.value / 130_000.0 - 1.0).abs() < 0.06, "{vm:?}");
+    let at = |vms| Configuration { vms, ..Configuration::full(1.0, 8.0, 1.0) };
+    let one = model.predict(Quantity::Iops, &at(Some(1.0)));
+    assert_eq!(one.binding(), Some(Resource::Vm));
+    // More than enough VMs leave the term out.
+    let many = model.predict(Quantity::Iops, &at(None));
+    assert!(many.median > 3.0 * one.median);
+    assert!(many.shares.iter().all(|(resource, _)| *resource != Resource::Vm));
+}

@@ -4,8 +4,8 @@
 
 use plimsoll_model::design::{Budget, Candidate, Criterion, Design, change_probability};
 use plimsoll_model::study::{
-    Entry, Event, Need, Plan, Purpose, Request, Runner, Step, StopReason, Study, StudyError,
-    Workload, run,
+    Entry, Event, Need, Plan, Purpose, Request, RunLength, Runner, Step, StopReason, Study,
+    StudyError, Workload, run,
 };
 use plimsoll_model::{Configuration, PriorRow, PriorTarget, Quantity, Resource, Sample};
 
@@ -355,7 +355,9 @@ fn a_sure_answer_stops_and_a_close_one_uses_the_budget() {
             events.push(event.clone());
         })
         .unwrap();
-        assert!(matches!(events.first(), Some(Event::Planned { points: 6, .. })));
+        assert!(
+            matches!(events.first(), Some(Event::Planned(plan)) if plan.configurations.len() == 6)
+        );
         assert_eq!(events.last(), Some(&Event::Stopped(stop)));
         (study, stop)
     };
@@ -552,4 +554,42 @@ fn knees_as_hard_as_token_buckets_are_followed_too() {
             }
         }
     }
+}
+
+#[test]
+fn time_and_bytes_are_told_before_anything_starts() {
+    let truth = platforms()[0];
+    let mut plan = plan(&truth, &mut Noise(4), Purpose::Fit(grid()), 6);
+    for (belief, value) in plan.beliefs.iter_mut().zip(truth.ceilings) {
+        belief.value = value;
+    }
+    plan.runs = 2;
+    let length = RunLength {
+        settle_seconds: 10.0,
+        measured_seconds: 30.0,
+        prefill_bytes: 4e9,
+        prefill_rate: 1e9,
+    };
+    plan.candidates = plan.candidates_of(&[1, 2, 4, 8], &[1, 2, 4, 8], &[1, 4], &length);
+    assert_eq!(plan.candidates.len(), 32);
+    let largest = plan.candidates.last().unwrap();
+    // One workload of 40 s twice and 32 GB at 1 GB/s; 8 KiB at the believed rate for 80 s.
+    assert!((largest.seconds - 112.0).abs() < 1e-9);
+    let at = Configuration::full(8.0, 8.0, 4.0);
+    assert_eq!(largest.configuration, at);
+    let moved = plan.believed().predict(Quantity::Iops, &at).median * 8_192.0 * 80.0;
+    assert!(((largest.bytes - 32e9) / moved - 1.0).abs() < 1e-9);
+    let mut study = Study::new(plan).unwrap();
+    let outlook = study.outlook();
+    assert_eq!(outlook.configurations.len(), 6);
+    let mut runner = Emulated { truth, noise: Noise(6), sd: 0.001, asked: Vec::new() };
+    run(&mut study, &mut runner, &mut |_| Ok(()), &mut |_| {}).unwrap();
+    // Where every point comes out as believed, the corners are those foretold, and the cost is near.
+    let taken: Vec<Configuration> = runner.asked.iter().map(|r| r.configuration).collect();
+    assert_eq!(taken[..4], outlook.configurations[..4]);
+    let cost = |at: &Configuration| 80.0 + 4.0 * at.datastores;
+    let seconds: f64 = taken.iter().map(cost).sum();
+    assert!((seconds / outlook.seconds - 1.0).abs() < 0.15, "{seconds} {}", outlook.seconds);
+    // Nothing is foretold that the budget does not pay.
+    assert!(study.outlook().configurations.is_empty());
 }

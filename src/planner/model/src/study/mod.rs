@@ -8,9 +8,9 @@ mod journal;
 mod plan;
 
 pub use journal::{Entry, JOURNAL_VERSION, read_journal};
-pub use plan::{MAX_CANDIDATES, MAX_RUNS, Need, Plan, Purpose, Workload};
+pub use plan::{MAX_CANDIDATES, MAX_RUNS, Need, Plan, Purpose, RunLength, Workload};
 
-use crate::design::{Budget, Choice, Design, change_probability};
+use crate::design::{Budget, Candidate, Choice, Design, change_probability};
 use crate::error::ModelError;
 use crate::fit::{ExponentChoice, FitOptions, fit_model};
 use crate::model::Model;
@@ -114,15 +114,8 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
-    /// Before the first point: the most that the study will take.
-    Planned {
-        /// Configurations.
-        points: usize,
-        /// Seconds.
-        seconds: f64,
-        /// Bytes.
-        bytes: f64,
-    },
+    /// Before the first point: what the study will take unless it is sure earlier.
+    Planned(Outlook),
     /// A point was chosen.
     Chosen(Request),
     /// A sample is used.
@@ -156,6 +149,17 @@ pub enum Event {
     },
     /// The end.
     Stopped(StopReason),
+}
+
+/// What a study will take if every point comes out as believed and none is measured again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outlook {
+    /// Configurations in order.
+    pub configurations: Vec<Configuration>,
+    /// Seconds.
+    pub seconds: f64,
+    /// Bytes.
+    pub bytes: f64,
 }
 
 /// A sample that is not used, and why.
@@ -306,11 +310,26 @@ impl Study {
         self.recommendation().map(|(_, probability)| probability).filter(|p| *p < SURE_ENOUGH)
     }
 
-    fn choose(&self) -> Option<Open> {
-        if self.sure().is_some() {
-            return None;
+    /// The points to come if each came out as expected, with what they take.
+    #[must_use]
+    pub fn outlook(&self) -> Outlook {
+        let targets = self.targets();
+        let coming: Vec<&Candidate> = self
+            .design(&targets)
+            .outlook()
+            .iter()
+            .map(|choice| &self.plan.candidates[choice.candidate])
+            .collect();
+        Outlook {
+            configurations: coming.iter().map(|candidate| candidate.configuration).collect(),
+            seconds: coming.iter().map(|candidate| candidate.seconds).sum(),
+            bytes: coming.iter().map(|candidate| candidate.bytes).sum(),
         }
-        let targets: Vec<Configuration> = match &self.plan.purpose {
+    }
+
+    /// Configurations that matter.
+    fn targets(&self) -> Vec<Configuration> {
+        match &self.plan.purpose {
             Purpose::Fit(targets) => targets.clone(),
             Purpose::Carry(need) => {
                 // About the recommended count: there the answer is decided.
@@ -320,15 +339,25 @@ impl Study {
                     .map(|d| Configuration::full(need.hosts, f64::from(d), need.connections))
                     .collect()
             }
-        };
-        let design = Design {
+        }
+    }
+
+    fn design<'a>(&'a self, targets: &'a [Configuration]) -> Design<'a> {
+        Design {
             model: &self.model,
             candidates: &self.plan.candidates,
             done: &self.done,
-            targets: &targets,
+            targets,
             budget: self.left,
-        };
-        let choice = design.next()?;
+        }
+    }
+
+    fn choose(&self) -> Option<Open> {
+        if self.sure().is_some() {
+            return None;
+        }
+        let targets = self.targets();
+        let choice = self.design(&targets).next()?;
         Some(Open { choice, workloads: (0..self.plan.workloads.len()).collect(), attempt: 1 })
     }
 
@@ -485,12 +514,7 @@ pub fn run(
     tell: &mut dyn FnMut(&Event),
 ) -> Result<StopReason, StudyError> {
     if study.configurations() == 0 {
-        let budget = study.plan.budget;
-        tell(&Event::Planned {
-            points: budget.points,
-            seconds: budget.seconds,
-            bytes: budget.bytes,
-        });
+        tell(&Event::Planned(study.outlook()));
     }
     loop {
         let request = match study.step() {

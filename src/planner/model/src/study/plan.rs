@@ -103,6 +103,20 @@ pub enum Purpose {
     Carry(Need),
 }
 
+/// What a point takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunLength {
+    /// Before each run until the rate is steady, seconds.
+    pub settle_seconds: f64,
+    /// Measured part of each run, seconds.
+    pub measured_seconds: f64,
+    /// Written to each datastore before it is first read, bytes.
+    pub prefill_bytes: f64,
+    /// Rate of prefilling all datastores together, bytes a second.
+    pub prefill_rate: f64,
+}
+
 /// A study before it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +193,53 @@ impl Plan {
             return refuse("its exponent is not above 0.5".to_owned());
         }
         Ok(())
+    }
+
+    /// Every combination of counts as a candidate, with the time and the bytes that its runs are
+    /// expected to take by what is believed. Prefilling is counted for every point: the upper end.
+    ///
+    /// The plan needs its workloads, beliefs and runs; its candidates are not read.
+    #[must_use]
+    pub fn candidates_of(
+        &self,
+        hosts: &[u32],
+        datastores: &[u32],
+        connections: &[u32],
+        length: &RunLength,
+    ) -> Vec<Candidate> {
+        let believed = self.believed();
+        let runs = f64::from(self.runs);
+        let mut candidates = Vec::new();
+        for &h in hosts {
+            for &d in datastores {
+                for &c in connections {
+                    let configuration =
+                        Configuration::full(f64::from(h), f64::from(d), f64::from(c));
+                    let prefill = f64::from(d) * length.prefill_bytes;
+                    let each = length.settle_seconds + length.measured_seconds;
+                    let moved: f64 = self
+                        .workloads
+                        .iter()
+                        .enumerate()
+                        .map(|(index, workload)| {
+                            let rate = believed.predict_series(index, &configuration).median;
+                            let bytes = match workload.quantity {
+                                Quantity::Iops => workload.block_kib * 1024.0,
+                                Quantity::Throughput => 1_048_576.0,
+                            };
+                            rate * bytes * each * runs
+                        })
+                        .sum();
+                    candidates.push(Candidate {
+                        configuration,
+                        seconds: each * runs * self.workloads.len() as f64
+                            + prefill / length.prefill_rate,
+                        bytes: prefill + moved,
+                    });
+                }
+            }
+        }
+        candidates
     }
 
     pub(super) fn table(&self) -> PriorTable {
