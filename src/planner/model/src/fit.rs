@@ -188,12 +188,11 @@ impl Job {
             },
         };
         let named = listed.and_then(FitRow::resources);
-        let resources = prepared
+        let resources: Vec<Vec<Resource>> = prepared
             .series
             .iter()
             .map(|series| resources_of(series, &priors, named.as_deref()))
             .collect();
-        let resources: Vec<Vec<Resource>> = resources;
         let crosstalk = prepared
             .series
             .iter()

@@ -593,3 +593,41 @@ fn time_and_bytes_are_told_before_anything_starts() {
     // Nothing is foretold that the budget does not pay.
     assert!(study.outlook().configurations.is_empty());
 }
+
+#[test]
+fn a_workload_without_a_usable_sample_keeps_its_belief() {
+    let truth = platforms()[0];
+    let mut noise = Noise(12);
+    let mut plan = plan(&truth, &mut noise, Purpose::Carry(need(90_000.0, 4.0, 1.0)), 4);
+    // The first workload answers for the load, and its load generator is always busy.
+    plan.workloads = vec![
+        Workload { quantity: Quantity::Iops, block_kib: 8.0, read_pct: 0 },
+        Workload { quantity: Quantity::Iops, block_kib: 8.0, read_pct: 100 },
+    ];
+    plan.exponent = None;
+    struct HalfBusy(Emulated);
+    impl Runner for HalfBusy {
+        fn measure(&mut self, request: &Request) -> Result<Vec<Sample>, String> {
+            assert_eq!(request.expected.len(), request.workloads.len());
+            assert!(request.expected.iter().all(|rate| *rate > 0.0));
+            let mut samples = self.0.measure(request)?;
+            for sample in samples.iter_mut().filter(|sample| sample.workload == 0) {
+                sample.client_busy = Some(1.0);
+            }
+            Ok(samples)
+        }
+    }
+    let believed = Study::new(plan.clone()).unwrap();
+    let mut study = Study::new(plan).unwrap();
+    let mut runner = HalfBusy(Emulated { truth, noise, sd: 0.02, asked: Vec::new() });
+    run(&mut study, &mut runner, &mut |_| Ok(()), &mut |_| {}).unwrap();
+    let model = study.model();
+    assert_eq!(model.series.len(), 2);
+    assert_eq!(model.series[0], believed.model().series[0]);
+    assert!(model.series[1].points >= 2);
+    assert!(model.notes.iter().any(|note| note.contains("random write 8 KiB: belief only")));
+    assert_eq!(plimsoll_model::Model::from_json(&model.to_json().unwrap()).unwrap(), *model);
+    // So the answer about it stays what was believed, and as unsure.
+    assert!(study.recommendation().unwrap().0.is_some());
+    assert!(study.recommendation().unwrap().1 > 0.05);
+}

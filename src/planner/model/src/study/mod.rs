@@ -77,6 +77,9 @@ pub struct Request {
     pub configuration: Configuration,
     /// Indices of the workloads to run.
     pub workloads: Vec<usize>,
+    /// What each of them is expected to bring, in its unit: to choose a depth (see
+    /// [`crate::design::deep_enough`]) and to show progress.
+    pub expected: Vec<f64>,
     /// Samples of each.
     pub runs: u32,
     /// 1 for the first attempt.
@@ -241,7 +244,8 @@ impl Study {
         &self.plan
     }
 
-    /// What is known now: beliefs alone before the first fit.
+    /// What is known now, one series a workload in the plan's order: beliefs alone before the first
+    /// fit, and for a workload of which no sample could be used.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
@@ -286,6 +290,14 @@ impl Study {
             return Step::Measure(Request {
                 candidate: open.choice.candidate,
                 configuration: self.plan.candidates[open.choice.candidate].configuration,
+                expected: open
+                    .workloads
+                    .iter()
+                    .map(|&workload| {
+                        let at = &self.plan.candidates[open.choice.candidate].configuration;
+                        self.model.predict_series(workload, at).median
+                    })
+                    .collect(),
                 workloads: open.workloads.clone(),
                 runs: self.plan.runs,
                 attempt: open.attempt,
@@ -464,7 +476,7 @@ impl Study {
             ..FitOptions::default()
         };
         match fit_model(&self.points, &options) {
-            Ok(model) => self.model = model,
+            Ok(model) => self.model = self.plan.completed(&model),
             // A single sample or none: the beliefs stand.
             Err(ModelError::TooFewPoints { .. } | ModelError::NoSuchPlatform { .. }) => {}
             Err(error) => return Err(error.into()),

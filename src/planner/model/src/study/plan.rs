@@ -342,4 +342,49 @@ impl Plan {
             notes: vec!["Beliefs only; no point was measured.".to_owned()],
         }
     }
+
+    /// `fitted` with the series in the order of the workloads, and the belief where a workload has
+    /// no series because none of its samples could be used.
+    pub(super) fn completed(&self, fitted: &Model) -> Model {
+        let believed = self.believed();
+        let mut model = Model { series: Vec::new(), covariance: Vec::new(), ..fitted.clone() };
+        // For each parameter where its covariance stands: in the fit, or alone with its variance.
+        let mut places: Vec<Result<usize, f64>> = Vec::new();
+        for (index, workload) in self.workloads.iter().enumerate() {
+            let name = workload.name();
+            match fitted.series.iter().position(|series| series.name == name) {
+                Some(found) => {
+                    let offset = fitted.offset(found);
+                    let series = &fitted.series[found];
+                    places.extend((offset..offset + series.parameters()).map(Ok));
+                    model.series.push(series.clone());
+                }
+                None => {
+                    let series = &believed.series[index];
+                    places.extend(series.ceilings.iter().map(|c| Err(c.sd_ln.powi(2))));
+                    model.series.push(series.clone());
+                    model.notes.push(format!("{name}: belief only; no sample could be used."));
+                }
+            }
+        }
+        if fitted.exponent.fitted {
+            places.push(Ok(fitted.covariance.len() - 1));
+        }
+        model.covariance = places
+            .iter()
+            .enumerate()
+            .map(|(row, left)| {
+                places
+                    .iter()
+                    .enumerate()
+                    .map(|(column, right)| match (left, right) {
+                        (Ok(left), Ok(right)) => fitted.covariance[*left][*right],
+                        (Err(variance), _) if row == column => *variance,
+                        _ => 0.0,
+                    })
+                    .collect()
+            })
+            .collect();
+        model
+    }
 }
