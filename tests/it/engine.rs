@@ -67,8 +67,8 @@ fn two_protocols_to_one_target_are_put_beside_each_other() {
     let run = run(&[
         "probe",
         "compare",
-        iscsi,
-        nfs,
+        iscsi.as_str(),
+        nfs.as_str(),
         "--rounds",
         "1",
         "--seconds",
@@ -82,7 +82,7 @@ fn two_protocols_to_one_target_are_put_beside_each_other() {
         "--allow-write",
         "/export0",
         "--target-pid",
-        &pid,
+        pid.as_str(),
         "--format",
         "json",
     ]);

@@ -62,7 +62,7 @@ async fn what_could_not_stand_in_a_command_is_refused() {
     }
     // Neither files nor hosts, and both.
     assert_eq!(app.send(form(PATH, &[], Some(&json!({})))).await.problem(422), "files_or_hosts");
-    let both = form(PATH, &[("a.xlsx", b"x")], Some(&json!({"hosts": [host]})));
+    let both = form(PATH, &[("a.xlsx", &b"x"[..])], Some(&json!({"hosts": [host]})));
     assert_eq!(app.send(both).await.problem(422), "files_or_hosts");
-    app.send(form(PATH, &[("a.txt", b"shopping list")], None)).await.problem(422);
+    app.send(form(PATH, &[("a.txt", &b"shopping list"[..])], None)).await.problem(422);
 }
