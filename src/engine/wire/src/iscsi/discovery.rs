@@ -34,7 +34,8 @@ impl TargetAddress {
             "" => super::PORT,
             port => port.parse().ok()?,
         };
-        (!host.is_empty()).then(|| Self { host: host.to_owned(), port, group })
+        let is_host = !host.is_empty() && !host.contains(['[', ']']);
+        is_host.then(|| Self { host: host.to_owned(), port, group })
     }
 }
 
@@ -93,6 +94,14 @@ pub fn records(answer: &[u8]) -> Result<Vec<TargetRecord>, text::TextError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn brackets_belong_around_an_address_only() {
+        assert_eq!(TargetAddress::parse("[[]"), None);
+        assert_eq!(TargetAddress::parse("a]:3260,1"), None);
+        let address = TargetAddress::parse("[::1],2").map(|address| address.to_string());
+        assert_eq!(address.as_deref(), Some("[::1]:3260,2"));
+    }
 
     #[test]
     fn rfc7143_appendix_c_records_round_trip() {
