@@ -186,7 +186,8 @@ impl Array {
                 let volume = record.settings.name;
                 return Err(ArrayError::DataMissing { volume, path });
             }
-            let remote = self.remote(&record.settings, &record.serial, Some(record.settings.size_bytes))?;
+            let remote =
+                self.remote(&record.settings, &record.serial, Some(record.settings.size_bytes))?;
             let volume = self.open_volume(&record, share, remote)?;
             state.volumes.push(VolumeEntry { record, volume });
         }
