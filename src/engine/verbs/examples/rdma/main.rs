@@ -5,6 +5,8 @@
 //! rdma loopback ADDRESS...              all that connections do, both ends in this process
 //! rdma removal ADDRESS                  says `ready`, then waits for the adapter to go and to come back
 //! rdma lost ADDRESS                     says `ready`, reads a line, and then finds its peer lost
+//! rdma get URL > FILE                   all of a datastore
+//! rdma put URL < FILE                   into a datastore, from its beginning on
 //! rdma rping-client ADDRESS:PORT COUNT  the client of `rping -s`
 //! rdma rping-server ADDRESS:PORT        the server of one `rping -c`
 //! ```
@@ -12,6 +14,7 @@
 #![allow(clippy::print_stdout)]
 
 mod checks;
+mod copy;
 mod end;
 mod lost;
 mod removal;
@@ -59,6 +62,8 @@ fn run(arguments: &[&str]) -> Result<bool, Trouble> {
         ["lost", address] => {
             lost::pitfall_15_a_lost_peer_is_noticed_in_seconds(&*Verbs::load()?, address.parse()?)
         }
+        ["get", url] => copy::get(url),
+        ["put", url] => copy::put(url),
         ["rping-client", address, count] => {
             rping::client(&*Verbs::load()?, address.parse()?, count.parse()?)
         }
