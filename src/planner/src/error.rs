@@ -9,6 +9,9 @@ pub enum Error {
     /// A file was refused.
     #[error(transparent)]
     Ingest(#[from] plimsoll_ingest::Error),
+    /// A performance export was refused.
+    #[error(transparent)]
+    Performance(#[from] plimsoll_performance::Error),
     /// A setting of an advice cannot be.
     #[error(transparent)]
     Setting(#[from] plimsoll_advise::iser::SettingError),
@@ -51,7 +54,11 @@ impl Error {
     /// Whether a file was refused, as against options that do not work.
     #[must_use]
     pub fn is_file_refused(&self) -> bool {
-        matches!(self, Self::Ingest(_))
+        match self {
+            Self::Ingest(_) => true,
+            Self::Performance(error) => !error.file().is_empty(),
+            _ => false,
+        }
     }
 
     /// The refusal as data.
@@ -72,6 +79,10 @@ impl Error {
                 file: error.file().to_owned(),
                 expected: error.expected().to_owned(),
                 action: error.action().to_owned(),
+            },
+            Self::Performance(error) => Refusal {
+                file: error.file().to_owned(),
+                ..options(error.code(), "export it in a format of docs/performance-data.md")
             },
             Self::Setting(_) => options("advice-settings", "correct the named setting"),
             Self::Demand(_) => options("demand-options", "correct the named option or rule"),

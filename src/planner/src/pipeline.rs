@@ -3,12 +3,18 @@
 use std::cell::Cell;
 
 use plimsoll_advise::iser;
-use plimsoll_demand::Demand;
-use plimsoll_ingest::{Export, Input, InputFile, Problems};
+use plimsoll_demand::{Demand, MeasuredLoad};
+use plimsoll_ingest::{Export, Input, InputFile, Problem, Problems, Severity};
 use plimsoll_inventory::{Inventory, InventoryOptions};
+use plimsoll_performance::LoadOptions;
+use plimsoll_performance::trend::{self, Growth};
 use plimsoll_plan::{Catalog, Plan};
 
 use crate::{Error, SizingOptions};
+
+/// Share of a datastore that is kept free when its day of being full is named: vCenter's alarm for
+/// datastore usage turns red at 85 %.
+const RESERVE_SHARE: f64 = 0.15;
 
 /// A stage of the way, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -46,6 +52,10 @@ pub struct Survey {
     pub averages: Option<plimsoll_ingest::ManualAverages>,
     /// The inventory.
     pub inventory: Inventory,
+    /// Load of its VMs as measured, when performance exports were added.
+    pub measured: Option<MeasuredLoad>,
+    /// Growth of its datastores, when these exports hold used space over time.
+    pub growth: Vec<Growth>,
     /// Everything that was not as expected.
     pub problems: Problems,
 }
@@ -99,7 +109,66 @@ pub fn survey(
         plimsoll_inventory::build(&export, &InventoryOptions::default());
     let Export { files, mut problems, manual, .. } = export;
     problems.append(join_problems);
-    Ok(Survey { files, averages: manual, inventory, problems })
+    Ok(Survey { files, averages: manual, inventory, measured: None, growth: Vec::new(), problems })
+}
+
+/// Reads performance exports and joins them to a survey's inventory: measured VMs then have their own
+/// load instead of their class's.
+///
+/// # Errors
+/// A refused file, a time zone that is not known, or cancellation.
+pub fn add_performance(
+    survey: &mut Survey,
+    inputs: &[Input],
+    stated: &plimsoll_performance::ReadOptions,
+    options: &SizingOptions,
+    observer: &mut Observer<'_>,
+) -> Result<(), Error> {
+    let total = u64::try_from(inputs.len()).ok();
+    let mut go_on = |at: usize| {
+        let done = u64::try_from(at).unwrap_or(u64::MAX);
+        observer(Progress { stage: Stage::Reading, done, total })
+    };
+    let read =
+        plimsoll_performance::read(inputs, &survey.inventory, stated, &options.limits, &mut go_on);
+    let mut found = match read {
+        Err(plimsoll_performance::Error::Cancelled) => return Err(Error::Cancelled),
+        other => other?,
+    };
+    let counting = LoadOptions { include_powered_off: options.demand.include_powered_off };
+    survey.measured = plimsoll_performance::load(&mut found, &survey.inventory, counting);
+    survey.growth = trend::histories_of_survey(&found, &survey.inventory)
+        .iter()
+        .filter_map(|history| trend::growth(history, RESERVE_SHARE, options.demand.seed))
+        .collect();
+    survey.problems.append(found.problems);
+    for growth in &survey.growth {
+        survey.problems.push(grows(growth));
+    }
+    Ok(())
+}
+
+/// Growth of a datastore among the notes.
+fn grows(growth: &Growth) -> Problem {
+    let band = growth.pct_per_year;
+    let full = match growth.days_until_full {
+        Some(days) => format!("85 % full in {days:.0} days"),
+        None => format!("no date: {}", growth.why_no_date),
+    };
+    Problem {
+        severity: Severity::Note,
+        code: "datastore-growth".to_owned(),
+        file: String::new(),
+        tab: String::new(),
+        row: None,
+        column: String::new(),
+        value: growth.name.chars().take(80).collect(),
+        expected: "used space over at least 8 days".to_owned(),
+        action: format!(
+            "grows {:.0} % a year ({:.0} to {:.0}, 90 % band, {} days with samples); {full}",
+            band.middle, band.low, band.high, growth.samples
+        ),
+    }
 }
 
 /// Goes from a survey to a plan.
@@ -116,7 +185,12 @@ pub fn plan(
         iops: averages.iops_per_vm.map(plimsoll_units::Iops),
         mibps: averages.mibps_per_vm.map(plimsoll_units::MibPerSec),
     });
-    let demand = plimsoll_demand::estimate(&survey.inventory, per_vm, &options.demand)?;
+    let demand = match &survey.measured {
+        Some(measured) => {
+            plimsoll_demand::estimate_measured(&survey.inventory, measured, &options.demand)?
+        }
+        None => plimsoll_demand::estimate(&survey.inventory, per_vm, &options.demand)?,
+    };
     step(observer, Stage::Planning)?;
     let catalog = Catalog::built_in()?;
     let plan = plimsoll_plan::make_plan(&survey.inventory, &demand, &catalog, None, &options.plan)?;

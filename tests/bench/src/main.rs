@@ -1,6 +1,6 @@
 //! Benchmarks with their peers in the same run, as ratios.
 //!
-//! `plimsoll-bench [PART] [--json]`: parts are `ingest`, `model` and `plan`. Each figure says what
+//! `plimsoll-bench [PART] [--json]`: parts are `ingest`, `model`, `plan` and `series`. Each figure says what
 //! it was compared with, the goal, and whether it was met. Run by `./dev bench`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -10,6 +10,7 @@ mod ingest;
 mod model;
 mod peer;
 mod plan;
+mod series;
 mod upload;
 
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Pushes figures as they come, so that a long run shows its progress.
 type Emit<'e> = &'e mut dyn FnMut(Figure);
 
-const PARTS: [&str; 3] = ["ingest", "model", "plan"];
+const PARTS: [&str; 4] = ["ingest", "model", "plan", "series"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         let outcome = match part {
             "ingest" => ingest::run(&mut emit),
             "model" => model::run(&mut emit),
+            "series" => series::run(&mut emit),
             _ => plan::run(&mut emit),
         };
         if let Err(error) = outcome {

@@ -1,8 +1,12 @@
-//! What our reader is compared with: the cell reader it stands on, doing nothing else.
+//! What our readers are compared with: the readers they stand on, doing nothing else.
 
 use std::process::ExitCode;
 
 use calamine::{Reader, Xlsx, open_workbook};
+use plimsoll_ingest::{Input, Limits};
+use plimsoll_inventory::Inventory;
+use plimsoll_performance::ReadOptions;
+use polars::prelude::{CsvReadOptions, PolarsResult, SerReader};
 
 /// Reads every cell of every sheet and forgets it.
 fn calamine_cells(path: &str) -> Result<u64, calamine::XlsxError> {
@@ -18,10 +22,33 @@ fn calamine_cells(path: &str) -> Result<u64, calamine::XlsxError> {
     Ok(cells)
 }
 
+/// Every column of a CSV into a frame, types inferred: what anybody's first line with polars does.
+fn polars_scan(path: &str) -> PolarsResult<u64> {
+    let reader = CsvReadOptions::default().try_into_reader_with_file_path(Some(path.into()))?;
+    let frame = reader.finish()?;
+    Ok((frame.height() * frame.width()) as u64)
+}
+
+/// Our own reader of performance exports, up to series in order of time.
+fn series(path: &str) -> std::result::Result<u64, plimsoll_performance::Error> {
+    let inputs = [Input::from_path(path)];
+    let options = ReadOptions::default();
+    let survey = plimsoll_performance::read(
+        &inputs,
+        &Inventory::default(),
+        &options,
+        &Limits::default(),
+        &mut |_| true,
+    )?;
+    Ok(survey.series.iter().map(|series| series.samples.len() as u64).sum())
+}
+
 /// Runs a peer in this process, which its caller measures.
 pub fn run(name: &str, path: &str) -> ExitCode {
     let outcome = match name {
         "calamine" => calamine_cells(path).map_err(|error| error.to_string()),
+        "polars" => polars_scan(path).map_err(|error| error.to_string()),
+        "series" => series(path).map_err(|error| error.to_string()),
         other => Err(format!("no peer is called {other}")),
     };
     match outcome {

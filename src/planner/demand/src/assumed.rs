@@ -3,6 +3,7 @@
 use plimsoll_inventory::{Exclusion, Inventory};
 use plimsoll_units::EvidenceGrade;
 
+use crate::measured::{AlignedSum, MeasuredLoad};
 use crate::sum::SIMULATE_BELOW;
 use crate::types::{Assumption, Class, DemandOptions, Load};
 
@@ -143,6 +144,27 @@ pub(crate) fn list(
         }
     }
     list
+}
+
+/// What was measured, first in the list.
+pub(crate) fn measured(measured: &MeasuredLoad, vms: u64, of: u64) -> Assumption {
+    let sum = |sum: &Option<AlignedSum>, unit: &str| {
+        sum.map(|sum| {
+            format!(
+                "; {unit} of {} VMs: 95th percentile of the sum {}, mean {}, highest {} over {} intervals of {} s, {:.1} % of VM intervals measured",
+                sum.vms, number(sum.p95), number(sum.mean), number(sum.peak), sum.intervals, sum.interval_s,
+                sum.coverage * 100.0
+            )
+        })
+        .unwrap_or_default()
+    };
+    Assumption {
+        id: "measured-load".to_owned(),
+        what: "load of VMs measured, in the place of class defaults; missing intervals at the VM's own mean".to_owned(),
+        value: format!("{vms} of {of} VMs{}{}", sum(&measured.iops, "IOPS"), sum(&measured.mibps, "MiB/s")),
+        source: measured.source.clone(),
+        grade: EvidenceGrade::A,
+    }
 }
 
 fn cross_check(fleet: &Fleet) -> String {

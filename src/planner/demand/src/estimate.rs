@@ -1,5 +1,7 @@
 //! The demand of an inventory.
 
+use std::collections::BTreeMap;
+
 use plimsoll_inventory::{Exclusion, Inventory, Vm, VmId};
 use plimsoll_units::{EvidenceGrade, Gib, Iops, Mib, MibPerSec};
 
@@ -7,6 +9,7 @@ use crate::assumed::{self, Fleet};
 use crate::capacity;
 use crate::error::Error;
 use crate::matcher::Matcher;
+use crate::measured::{self, AlignedSum, MeasuredLoad, MeasuredVm};
 use crate::rules::{self, ClassNumbers, RuleSet};
 use crate::separate;
 use crate::sum::{self, Cohort};
@@ -32,19 +35,47 @@ pub fn estimate(
     stated: Option<PerVmOverride>,
     options: &DemandOptions,
 ) -> Result<Demand, Error> {
+    make(inventory, stated, None, options)
+}
+
+/// The same with measured load in the place of class defaults, for the VMs that have it.
+///
+/// # Errors
+/// As [`estimate`].
+pub fn estimate_measured(
+    inventory: &Inventory,
+    measured: &MeasuredLoad,
+    options: &DemandOptions,
+) -> Result<Demand, Error> {
+    make(inventory, None, Some(measured), options)
+}
+
+fn make(
+    inventory: &Inventory,
+    stated: Option<PerVmOverride>,
+    measured: Option<&MeasuredLoad>,
+    options: &DemandOptions,
+) -> Result<Demand, Error> {
     check(options)?;
     let mut set = rules::load(options.rules_toml.as_deref())?;
     if let Some(stated) = stated.filter(|stated| stated.iops.is_some() || stated.mibps.is_some()) {
         put_stated_first(&mut set, stated)?;
     }
-    let members = classify(inventory, &set, options);
+    let mut members = classify(inventory, &set, options);
+    let found = measured.map(|measured| put_measured(&mut set, &mut members, measured));
     let counted = Counted::new(&set, &members);
-    let (classes, loads, today) = add_up(&set, &counted, options);
+    let (classes, loads, mut today) = add_up(&set, &counted, options);
+    if let (Some(measured), Some(found)) = (measured, &found) {
+        take_measured_sums(&mut today, measured, found, &members, &set, &counted, options);
+    }
     let vms: Vec<VmDemand> = members
         .iter()
         .map(|member| {
             let used_class = counted.place_of_class[set.rules[member.rule].class];
-            let load = if member.loads { loads[used_class] } else { OneVm::default() };
+            let mut load = if member.loads { loads[used_class] } else { OneVm::default() };
+            if let Some(vm) = member.measured.zip(measured).map(|(at, all)| &all.vms[at]) {
+                load.take(vm);
+            }
             VmDemand {
                 vm: member.vm,
                 class: ClassId(to_u16(used_class)),
@@ -77,8 +108,12 @@ pub fn estimate(
         used_gib: used_today.0,
         load: today,
     };
+    let mut assumptions = assumed::list(inventory, options, &classes, &fleet);
+    if let (Some(measured), Some(found)) = (measured, &found) {
+        assumptions.insert(0, assumed::measured(measured, found.vms, fleet.vms));
+    }
     Ok(Demand {
-        assumptions: assumed::list(inventory, options, &classes, &fleet),
+        assumptions,
         grade: assumed::overall_grade(&classes, &today),
         separate: separate::groups(inventory, vms.iter().map(|vm| vm.vm), &set.separate),
         options: options.clone(),
@@ -165,6 +200,82 @@ struct Member {
     /// Whether it causes load.
     loads: bool,
     used: Mib,
+    /// Index into [`MeasuredLoad::vms`], when it was measured and causes load.
+    measured: Option<usize>,
+}
+
+/// What of the measurements counts.
+struct Found {
+    /// VMs measured that cause load.
+    vms: u64,
+    /// All VMs measured are among them, so that the measured sums are theirs.
+    all: bool,
+}
+
+/// Gives measured VMs classes of their own, by bands of their mean.
+fn put_measured(set: &mut RuleSet, members: &mut [Member], measured: &MeasuredLoad) -> Found {
+    let mut bands: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, member) in members.iter_mut().enumerate().filter(|(_, member)| member.loads) {
+        let found = measured.vms.binary_search_by_key(&member.vm, |measured| measured.vm);
+        if let Ok(index) = found {
+            member.measured = Some(index);
+            bands.entry(measured::band(measured.vms[index].iops.mean)).or_default().push(at);
+        }
+    }
+    let found: usize = bands.values().map(Vec::len).sum();
+    let rates = || measured.vms.iter().map(|vm| vm.iops);
+    let correlation = measured.iops.map(|sum| measured::correlation(&sum, rates()));
+    for (band, places) in bands {
+        let band_members: Vec<measured::Member<'_>> = places
+            .iter()
+            .filter_map(|&place| {
+                let vm = &measured.vms[members[place].measured?];
+                let by_rules = &set.classes[set.rules[members[place].rule].class];
+                let of_class = by_rules.mibps * by_rules.average_of_peak;
+                let mibps_mean = vm.mibps.map_or(of_class, |rate| rate.mean);
+                Some(measured::Member { vm, mibps_mean, by_rules })
+            })
+            .collect();
+        let class = measured::class(band, &band_members, correlation, &measured.source);
+        set.classes.push(class);
+        let why = "measured".to_owned();
+        let class = set.classes.len() - 1;
+        set.rules.push(rules::Rule { class, conditions: rules::Conditions::default(), why });
+        for place in places {
+            members[place].rule = set.rules.len() - 1;
+        }
+    }
+    Found { vms: found as u64, all: found == measured.vms.len() }
+}
+
+/// Puts the percentile of the measured sum in the place of what the formula says of the same VMs.
+fn take_measured_sums(
+    today: &mut Load,
+    measured: &MeasuredLoad,
+    found: &Found,
+    members: &[Member],
+    set: &RuleSet,
+    counted: &Counted,
+    options: &DemandOptions,
+) {
+    let mut by_class = vec![0_u64; counted.used.len()];
+    for member in members.iter().filter(|member| member.measured.is_some()) {
+        by_class[counted.place_of_class[set.rules[member.rule].class]] += 1;
+    }
+    let formula = |peak: fn(&ClassNumbers) -> f64| {
+        let cohorts = cohorts(set, counted, options, peak);
+        sum::p95(&cohorts, &by_class, options.seed)
+    };
+    // A sum over other VMs than these says nothing of these.
+    let whole = |sum: &&AlignedSum| found.all && sum.vms == found.vms;
+    if let Some(sum) = measured.iops.as_ref().filter(whole) {
+        let p95 = today.iops_p95.0 + sum.p95 - formula(|class| class.iops);
+        today.iops_p95 = Iops(p95.max(today.iops_mean.0));
+    }
+    if let Some(sum) = measured.mibps.as_ref().filter(whole) {
+        let p95 = today.mibps_p95.0 + sum.p95 - formula(|class| class.mibps);
+        today.mibps_p95 = MibPerSec(p95.max(today.mibps_mean.0));
+    }
 }
 
 fn classify(inventory: &Inventory, set: &RuleSet, options: &DemandOptions) -> Vec<Member> {
@@ -177,6 +288,7 @@ fn classify(inventory: &Inventory, set: &RuleSet, options: &DemandOptions) -> Ve
             rule: matcher.rule_of(vm),
             loads: loads(vm, options),
             used: capacity::used(inventory, vm),
+            measured: None,
         })
         .collect()
 }
@@ -247,6 +359,32 @@ struct OneVm {
     mibps_mean: f64,
 }
 
+impl OneVm {
+    fn take(&mut self, vm: &MeasuredVm) {
+        (self.iops_p95, self.iops_mean) = (vm.iops.p95, vm.iops.mean);
+        if let Some(rate) = vm.mibps {
+            (self.mibps_p95, self.mibps_mean) = (rate.p95, rate.mean);
+        }
+    }
+}
+
+/// The classes in use as cohorts, by IOPS or MiB/s.
+fn cohorts(
+    set: &RuleSet,
+    counted: &Counted,
+    options: &DemandOptions,
+    peak: fn(&ClassNumbers) -> f64,
+) -> Vec<Cohort> {
+    let site = options.correlation;
+    let classes = counted.used.iter().map(|&class| &set.classes[class]);
+    classes
+        .map(|class| {
+            let inside = class.correlation.unwrap_or(site);
+            Cohort::new(peak(class), class.average_of_peak, class.shape, inside, site)
+        })
+        .collect()
+}
+
 fn add_up(
     set: &RuleSet,
     counted: &Counted,
@@ -255,16 +393,8 @@ fn add_up(
     let site = options.correlation;
     let numbers: Vec<&ClassNumbers> =
         counted.used.iter().map(|&class| &set.classes[class]).collect();
-    let cohorts = |peak: fn(&ClassNumbers) -> f64| -> Vec<Cohort> {
-        numbers
-            .iter()
-            .map(|class| {
-                let inside = class.correlation.unwrap_or(site);
-                Cohort::new(peak(class), class.average_of_peak, class.shape, inside, site)
-            })
-            .collect()
-    };
-    let (iops, mibps) = (cohorts(|class| class.iops), cohorts(|class| class.mibps));
+    let iops = cohorts(set, counted, options, |class| class.iops);
+    let mibps = cohorts(set, counted, options, |class| class.mibps);
     let alone = |cohorts: &[Cohort], place: usize| {
         sum::p95(&cohorts[place..=place], &counted.by_class[place..=place], options.seed)
     };

@@ -6,7 +6,8 @@
 //! other times a mean block.
 //!
 //! [`estimate`] is the way in: `rules` reads the class table, `matcher` puts VMs into classes,
-//! `sum` and `simulate` add them up, `capacity` counts space, `assumed` writes down what was taken
+//! `sum` and `simulate` add them up, `measured` puts
+//! measurements in the place of class defaults ([`estimate_measured`]), `capacity` counts space, `assumed` writes down what was taken
 //! for granted.
 
 mod assumed;
@@ -14,6 +15,7 @@ mod capacity;
 mod error;
 mod estimate;
 mod matcher;
+mod measured;
 mod rules;
 mod separate;
 mod simulate;
@@ -21,6 +23,7 @@ mod sum;
 pub mod types;
 
 pub use error::Error;
-pub use estimate::{PerVmOverride, estimate};
+pub use estimate::{PerVmOverride, estimate, estimate_measured};
+pub use measured::{AlignedSum, MeasuredLoad, MeasuredVm, VmRate};
 pub use rules::rules_text;
 pub use types::*;

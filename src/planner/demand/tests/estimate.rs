@@ -11,7 +11,7 @@ use std::time::Instant;
 use plimsoll_demand::{Demand, DemandOptions, Error, PerVmOverride, estimate, rules_text};
 use plimsoll_ingest::rows::{RowRef, Text};
 use plimsoll_inventory::{
-    Datastore, DatastoreId, DatastoreKind, Disk, Exclusion, Inventory, UsedSource, Vm, VmId,
+    Datastore, DatastoreId, DatastoreKind, Disk, Exclusion, Inventory, UsedSource, Vm, VmId, VmIds,
 };
 use plimsoll_units::{EvidenceGrade, Iops, Mib};
 
@@ -22,6 +22,7 @@ fn vm(name: &str) -> Vm {
     Vm {
         name: Text::from(name),
         key: format!("name:{name}"),
+        ids: VmIds::default(),
         at: RowRef { file: 0, row: 2 },
         power: None,
         exclusion: None,

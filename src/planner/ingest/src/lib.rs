@@ -35,6 +35,7 @@ mod read;
 mod recognise;
 pub mod rows;
 mod secrets;
+mod sheets;
 mod sniff;
 mod strings;
 mod tab;
@@ -50,3 +51,10 @@ pub use limits::Limits;
 pub use manual::{ManualAverages, manual};
 pub use problem::{Problem, Problems, Severity};
 pub use read::read;
+pub use sheets::{RowTexts, SheetTexts, sheet_texts};
+
+/// Text of a file in any encoding: by its mark, as UTF-8 or UTF-16, else the likeliest regional one.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    encoding::decode(bytes).text
+}

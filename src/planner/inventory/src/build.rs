@@ -274,6 +274,12 @@ fn make_vms(
         vms.push(Vm {
             name: row.vm.name.clone().unwrap_or_else(|| "".into()),
             key: joined.index.key(export, &joined.vcenters, seed),
+            ids: VmIds {
+                uuid: row.vm.uuid.clone(),
+                id: row.vm.id.clone(),
+                vcenter_uuid: row.vm.sdk.uuid.clone(),
+                vcenter: row.vm.sdk.server.clone(),
+            },
             at: row.at,
             power: row.powerstate,
             exclusion,

@@ -89,6 +89,19 @@ pub enum UsedSource {
     Unknown,
 }
 
+/// Keys of a VM as found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmIds {
+    /// `VM UUID`: unique from RVTools 4.3.1 on, before it clones share it.
+    pub uuid: Option<Text>,
+    /// `VM ID`: unique within its vCenter.
+    pub id: Option<Text>,
+    /// vCenter by `VI SDK UUID`.
+    pub vcenter_uuid: Option<Text>,
+    /// vCenter by `VI SDK Server`.
+    pub vcenter: Option<Text>,
+}
+
 /// One VM.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Vm {
@@ -96,6 +109,9 @@ pub struct Vm {
     pub name: Text,
     /// Identity: `uuid:…`, `vc:<sdk uuid>/<vm id>` or `name:…`.
     pub key: String,
+    /// The keys that other files may name it by.
+    #[serde(default)]
+    pub ids: VmIds,
     /// Row in vInfo.
     pub at: RowRef,
     /// Power state, when known.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use plimsoll_demand::{Demand, DemandOptions, estimate};
 use plimsoll_ingest::rows::{RowRef, Text};
 use plimsoll_inventory::{
-    Datastore, DatastoreId, DatastoreKind, Exclusion, Inventory, UsedSource, Vm, VmId,
+    Datastore, DatastoreId, DatastoreKind, Exclusion, Inventory, UsedSource, Vm, VmId, VmIds,
 };
 use plimsoll_plan::placement::layout::{Layout, LayoutLimits, lay_out};
 use plimsoll_plan::striping::{StripingLimits, advise};
@@ -24,6 +24,7 @@ fn vm(name: &str, used_gib: u64, home: u32) -> Vm {
     Vm {
         name: Text::from(name),
         key: format!("name:{name}"),
+        ids: VmIds::default(),
         at: RowRef { file: 0, row: 2 },
         power: None,
         exclusion: None,

@@ -14,7 +14,7 @@ use plimsoll_ingest::{InputFile, Problem, Problems, Severity, SourceKind, TabSum
 use plimsoll_inventory::{
     Cluster, Datastore, DatastoreId, DatastoreKind, Evidence, Exclusion, Finding, FindingSeverity,
     Host, HostId, Inventory, Population, PopulationStep, QualityCheck, Totals, UsedSource, Vm,
-    VmId,
+    VmId, VmIds,
 };
 use plimsoll_model::{Quantity, Resource};
 use plimsoll_plan::{
@@ -170,6 +170,7 @@ fn inventory(count: u32) -> Inventory {
             Vm {
                 name: name(index).into(),
                 key: format!("uuid:{index:032x}"),
+                ids: VmIds::default(),
                 at: at(index + 2),
                 power: Some(match exclusion {
                     None => PowerState::PoweredOn,
