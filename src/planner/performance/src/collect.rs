@@ -46,6 +46,9 @@ pub(crate) struct Raw {
     pub folds: Vec<(u32, u16)>,
 }
 
+/// Object, counter, instance, interval, file.
+type RawKey = (u32, u16, u32, u32, u32);
+
 /// How a file names an object.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Naming<'a> {
@@ -77,12 +80,16 @@ pub(crate) struct Collector {
     entity_of: PlHashMap<String, EntityId>,
     key: String,
     pub raw: Vec<Raw>,
-    raw_of: PlHashMap<(u32, u16, u32, u32, u32), u32>,
+    raw_of: PlHashMap<RawKey, u32>,
+    /// The raw series of each counter that was met last.
+    recent: Vec<(RawKey, u32)>,
     pub instances: Vec<String>,
     instance_of: PlHashMap<String, u32>,
     pub summaries: Vec<Summary>,
     pub benchmarks: Vec<Benchmark>,
     pub report: Report,
+    /// Times of this file that were taken for UTC: row and text of the first, and how many.
+    pub assumed_utc: Option<(u64, String, u64)>,
     samples: usize,
 }
 
@@ -96,11 +103,13 @@ impl Collector {
             key: String::new(),
             raw: Vec::new(),
             raw_of: PlHashMap::new(),
+            recent: vec![((u32::MAX, 0, 0, 0, 0), 0); catalog().counters.len()],
             instances: vec![String::new()],
             instance_of: PlHashMap::new(),
             summaries: Vec::new(),
             benchmarks: Vec::new(),
             report: Report::default(),
+            assumed_utc: None,
             samples: 0,
         }
     }
@@ -204,7 +213,12 @@ impl Collector {
         let file = self.file();
         let key = (what.entity.0, what.counter, what.instance, what.interval_s, file);
         let next = u32::try_from(self.raw.len()).unwrap_or(u32::MAX);
-        let index = *self.raw_of.entry(key).or_insert(next);
+        // Rows of one object mostly follow each other.
+        let recent = &mut self.recent[usize::from(what.counter)];
+        if recent.0 != key {
+            *recent = (key, *self.raw_of.entry(key).or_insert(next));
+        }
+        let index = recent.1;
         if index == next {
             self.raw.push(Raw {
                 entity: what.entity,

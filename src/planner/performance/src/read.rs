@@ -67,6 +67,7 @@ pub fn read(
         out.files.push(ReadFile { name: input.name.clone(), recognised: String::new(), used: 0 });
         let mut clock = Clock::new(zone.clone(), order);
         let recognised = read_file(input, limits, &mut clock, &mut out)?;
+        out.end_file();
         if let Some(file) = out.files.last_mut() {
             file.recognised = recognised;
             if file.used == 0 {

@@ -22,10 +22,15 @@ struct Counted {
     times: u64,
 }
 
+/// File, code, column.
+type Key = (String, &'static str, String);
+
 /// Collects problems.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    counted: BTreeMap<(String, &'static str, String), Counted>,
+    counted: BTreeMap<Key, Counted>,
+    /// The one met last, taken out of the others.
+    last: Option<(Key, Counted)>,
     told: Vec<Problem>,
 }
 
@@ -55,11 +60,27 @@ impl Report {
         if times == 0 {
             return;
         }
+        // The same again, as a note on every row of a file is: nothing is allocated for it.
+        if let Some((key, counted)) = &mut self.last
+            && key.1 == kind.code
+            && key.0 == file
+            && key.2 == column
+        {
+            counted.times += times;
+            return;
+        }
+        self.keep_last();
         let key = (file.to_owned(), kind.code, column.to_owned());
-        self.counted
-            .entry(key)
-            .or_insert_with(|| Counted { kind, row, value: shortened(&value()), times: 0 })
-            .times += times;
+        let counted = self.counted.remove(&key);
+        let counted =
+            counted.unwrap_or_else(|| Counted { kind, row, value: shortened(&value()), times: 0 });
+        self.last = Some((key, Counted { times: counted.times + times, ..counted }));
+    }
+
+    fn keep_last(&mut self) {
+        if let Some((key, counted)) = self.last.take() {
+            self.counted.insert(key, counted);
+        }
     }
 
     /// A problem of its own.
@@ -78,7 +99,8 @@ impl Report {
     }
 
     /// All of them, in a fixed order.
-    pub fn into_problems(self) -> Problems {
+    pub fn into_problems(mut self) -> Problems {
+        self.keep_last();
         let mut problems = Problems::default();
         for problem in self.told {
             problems.push(problem);

@@ -7,6 +7,7 @@
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 use plimsoll_ingest::Source;
 use polars::prelude::{
@@ -16,8 +17,9 @@ use polars::prelude::{
 use crate::catalog::normalise;
 use crate::error::Error;
 
-/// Bytes of a block; it grows where a record is longer.
-const BLOCK: usize = 8 << 20;
+/// Bytes of a block: its columns stay in the cache until they are read. It grows where a record is
+/// longer.
+const BLOCK: usize = 2 << 20;
 /// Longest record: an esxtop header of a large host is some MiB.
 const LONGEST_RECORD: usize = 64 << 20;
 /// Rows searched for the header.
@@ -104,13 +106,45 @@ impl Text {
     }
 
     /// Sends the columns of `projection` (ascending) to `take`, a block of rows at a time, with the
-    /// 1-based row of the first.
+    /// 1-based row of the first. The next block is split while one is taken.
     pub fn blocks(
-        mut self,
+        self,
         file: &str,
         head: &Head,
         projection: &[usize],
         take: &mut Take<'_>,
+    ) -> Result<(), Error> {
+        std::thread::scope(|scope| {
+            let (sender, blocks) = sync_channel(1);
+            scope.spawn(move || {
+                if let Err(error) = self.split_blocks(file, head, projection, &sender) {
+                    // Without a receiver nobody asks any more.
+                    let _ = sender.send(Err(error));
+                }
+            });
+            for block in blocks {
+                let (row, frame): (u64, DataFrame) = block?;
+                let mut columns = Vec::with_capacity(projection.len());
+                for index in projection {
+                    let name = index.to_string();
+                    if let Ok(column) = frame.column(&name).and_then(|column| column.str()) {
+                        columns.push(column);
+                    }
+                }
+                if columns.len() == projection.len() {
+                    take(row, &columns)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn split_blocks(
+        mut self,
+        file: &str,
+        head: &Head,
+        projection: &[usize],
+        sender: &SyncSender<Result<(u64, DataFrame), Error>>,
     ) -> Result<(), Error> {
         let width = head.headers.len();
         let fields = (0..width).map(|i| Field::new(i.to_string().into(), DataType::String));
@@ -136,26 +170,18 @@ impl Text {
             }
             if end > 0 {
                 let rest = buffer.split_off(end);
-                let frame =
-                    parse(buffer, head.delimiter, &schema, projection).map_err(|error| {
-                        Error::Unusable {
-                            file: file.to_owned(),
-                            format: "delimited text".to_owned(),
-                            wrong: format!("the block from row {row} on cannot be split: {error}"),
-                            action: "export it again",
-                        }
-                    })?;
-                let mut columns = Vec::with_capacity(projection.len());
-                for index in projection {
-                    let name = index.to_string();
-                    if let Ok(column) = frame.column(&name).and_then(|column| column.str()) {
-                        columns.push(column);
-                    }
+                let parsed = parse(buffer, head.delimiter, &schema, projection);
+                let frame = parsed.map_err(|error| Error::Unusable {
+                    file: file.to_owned(),
+                    format: "delimited text".to_owned(),
+                    wrong: format!("the block from row {row} on cannot be split: {error}"),
+                    action: "export it again",
+                })?;
+                let rows = frame.height() as u64;
+                if sender.send(Ok((row, frame))).is_err() {
+                    return Ok(());
                 }
-                if columns.len() == projection.len() {
-                    take(row, &columns)?;
-                }
-                row += frame.height() as u64;
+                row += rows;
                 buffer = rest;
             }
             if ended {

@@ -101,13 +101,12 @@ impl Clock {
 /// What the dates of a file show about day and month.
 pub(crate) fn order_of<'t>(texts: impl Iterator<Item = &'t str>) -> DateOrder {
     for text in texts {
-        if let Some(Parts { date: Some(Date::Marked(first, second, _)), .. }) = Parts::of(text) {
-            if first > 12 {
-                return DateOrder::DayFirst;
-            }
-            if second > 12 {
-                return DateOrder::MonthFirst;
-            }
+        match Parts::of(text).and_then(|parts| parts.date) {
+            Some(Date::Marked(first, _, _)) if first > 12 => return DateOrder::DayFirst,
+            Some(Date::Marked(_, second, _)) if second > 12 => return DateOrder::MonthFirst,
+            // A file has one form of date, and this one leaves nothing to decide.
+            Some(Date::Plain(..)) => break,
+            _ => {}
         }
     }
     DateOrder::Unknown

@@ -86,7 +86,8 @@ impl crate::collect::Collector {
         match read {
             Ok(moment) => {
                 if moment.is_assumed_utc {
-                    self.note(ASSUMED_UTC, Some(row), column, || text.to_owned());
+                    let first = self.assumed_utc.get_or_insert_with(|| (row, text.to_owned(), 0));
+                    first.2 += 1;
                 }
                 if moment.is_in_gap {
                     self.note(IN_GAP, Some(row), column, || text.to_owned());
@@ -102,5 +103,12 @@ impl crate::collect::Collector {
                 None
             }
         }
+    }
+
+    /// Says how many times of the file were taken for UTC: one note a row would cost more than the row.
+    pub fn end_file(&mut self) {
+        let Some((row, text, times)) = self.assumed_utc.take() else { return };
+        let file = self.files.last().map_or("", |file| &file.name);
+        self.report.note_times(ASSUMED_UTC, file, Some(row), "", times, || text);
     }
 }

@@ -115,6 +115,10 @@ pub(crate) fn read(
                 .find(|(r, _)| *r == role)
                 .map_or(String::new(), |(_, c)| head.headers[*c].clone())
         },
+        time_header: found
+            .iter()
+            .find(|(role, _)| *role == Role::Time)
+            .map_or(String::new(), |(_, column)| head.headers[*column].clone()),
         file_stem: stem(out.file_name()),
     };
     let file = out.file_name().to_owned();
@@ -170,6 +174,7 @@ struct Reader<F> {
     /// Counters met by the texts of metric and unit.
     metrics: Vec<KnownMetric>,
     header_of: F,
+    time_header: String,
     file_stem: String,
 }
 
@@ -230,12 +235,11 @@ impl<F: Fn(Role) -> String> Reader<F> {
                 return Ok(());
             }
         };
-        let Some(moment) = out.moment(clock.read(time), time, row, &(self.header_of)(Role::Time))
-        else {
+        let Some(moment) = out.moment(clock.read(time), time, row, &self.time_header) else {
             return Ok(());
         };
         let Some(entity) = self.entity(row, at, columns, known.object, out)? else { return Ok(()) };
-        let interval_s = duration_s(self.columns.text(Role::Interval, columns, at)).unwrap_or(0);
+        let interval_s = self.interval_s(columns, at);
         let instance = out.instance(self.columns.text(Role::Instance, columns, at));
         let stamp = self.table.stamp;
         out.sample(
@@ -254,14 +258,13 @@ impl<F: Fn(Role) -> String> Reader<F> {
         clock: &mut Clock,
         out: &mut Collector,
     ) -> Result<(), Error> {
-        let Some(moment) = out.moment(clock.read(time), time, row, &(self.header_of)(Role::Time))
-        else {
+        let Some(moment) = out.moment(clock.read(time), time, row, &self.time_header) else {
             return Ok(());
         };
         let object =
             self.counters.iter().find_map(|c| catalog().counters[usize::from(c.counter)].object);
         let Some(entity) = self.entity(row, at, columns, object, out)? else { return Ok(()) };
-        let interval_s = duration_s(self.columns.text(Role::Interval, columns, at)).unwrap_or(0);
+        let interval_s = self.interval_s(columns, at);
         let stamp: Stamp = self.table.stamp;
         for column in &self.counters {
             let Some(text) = columns[column.place].get(at) else { continue };
@@ -278,6 +281,13 @@ impl<F: Fn(Role) -> String> Reader<F> {
             out.sample(what, moment, value)?;
         }
         Ok(())
+    }
+
+    fn interval_s(&self, columns: &[&StringChunked], at: usize) -> u32 {
+        match self.columns.text(Role::Interval, columns, at) {
+            "" => 0,
+            text => duration_s(text).unwrap_or(0),
+        }
     }
 
     /// The counter that a metric's name and unit stand for.
@@ -335,7 +345,7 @@ impl<F: Fn(Role) -> String> Reader<F> {
         let id = self.columns.text(Role::Id, columns, at);
         if let Some((last_name, last_id, entity)) = &self.last
             && last_name == name
-            && last_id == id
+            && is_same(last_id, id)
         {
             return Ok(Some(*entity));
         }
@@ -362,6 +372,12 @@ impl<F: Fn(Role) -> String> Reader<F> {
         self.last = Some((name.to_owned(), id.to_owned(), entity));
         Ok(Some(entity))
     }
+}
+
+/// Equality without a look at the bytes of empty texts: comparing nothing at the address of nothing
+/// costs a processor with masked loads a fault each time, a fifth of the whole reading.
+fn is_same(one: &str, other: &str) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
 }
 
 /// `Virtual Machine`, `Datastore`, `HostSystem`.
