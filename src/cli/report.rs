@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{Parser, ValueEnum};
 use plimsoll_ingest::{Input, ManualAverages};
-use plimsoll_planner::{Error, Format, SizingOptions};
+use plimsoll_planner::{Error, Format, PerformanceOptions, Sizing, SizingOptions};
 
 use super::{Outcome, deliver, talk};
 
@@ -27,7 +27,23 @@ pub struct Args {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
+    performance: PerformanceArgs,
+    #[command(flatten)]
     averages: AverageArgs,
+}
+
+#[derive(Debug, Parser)]
+#[command(next_help_heading = "Measured load (docs/performance-data.md)")]
+struct PerformanceArgs {
+    /// Performance exports of the same site; VMs in them have their measured load.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "files")]
+    performance: Vec<PathBuf>,
+    /// Zone of their times that state none, such as Europe/Paris [default: UTC].
+    #[arg(long, value_name = "ZONE", requires = "performance")]
+    time_zone: Option<String>,
+    /// Whether 07/08/2026 is 7 August [default: found from the file].
+    #[arg(long, value_name = "BOOL", requires = "performance")]
+    day_first: Option<bool>,
 }
 
 #[derive(Debug, Parser)]
@@ -128,8 +144,9 @@ impl From<ReportFormat> for Format {
 pub fn run(args: Args) -> anyhow::Result<Outcome> {
     let format = args.format;
     let output = args.output.clone();
+    let (performance, stated) = gather_performance(&args.performance);
     let (inputs, options) = gather(args)?;
-    let sizing = match plimsoll_planner::size(inputs, &options, &mut |_| true) {
+    let sizing = match size(inputs, &performance, &stated, &options) {
         Ok(sizing) => sizing,
         Err(error) => return refuse(&error, format),
     };
@@ -143,6 +160,27 @@ pub fn run(args: Args) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Infeasible);
     }
     Ok(Outcome::Done)
+}
+
+fn size(
+    inputs: Vec<Input>,
+    performance: &[Input],
+    stated: &PerformanceOptions,
+    options: &SizingOptions,
+) -> Result<Sizing, Error> {
+    let observer = &mut |_| true;
+    let mut survey = plimsoll_planner::survey(inputs, options, observer)?;
+    if !performance.is_empty() {
+        plimsoll_planner::add_performance(&mut survey, performance, stated, options, observer)?;
+    }
+    plimsoll_planner::plan(survey, options, observer)
+}
+
+fn gather_performance(args: &PerformanceArgs) -> (Vec<Input>, PerformanceOptions) {
+    let inputs = args.performance.iter().map(Input::from_path).collect();
+    let stated =
+        PerformanceOptions { time_zone: args.time_zone.clone(), day_first: args.day_first };
+    (inputs, stated)
 }
 
 /// Says why the input was refused: a sentence on stderr, JSON on stdout when JSON was asked for.
