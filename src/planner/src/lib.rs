@@ -11,8 +11,8 @@ mod pipeline;
 
 pub use error::{Error, Refusal};
 pub use options::SizingOptions;
-pub use plimsoll_performance::ReadOptions as PerformanceOptions;
 pub use pipeline::{
     Format, Progress, Sizing, Stage, Survey, add_performance, advise_iser, plan, render, size,
     survey,
 };
+pub use plimsoll_performance::ReadOptions as PerformanceOptions;
