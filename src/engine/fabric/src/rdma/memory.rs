@@ -79,12 +79,6 @@ impl Memory {
         self.pointer
     }
 
-    /// Whether the address lies in the block, and where.
-    pub fn offset_of(&self, pointer: *const u8) -> Option<usize> {
-        let offset = (pointer as usize).checked_sub(self.pointer as usize)?;
-        (offset < self.len).then_some(offset)
-    }
-
     /// The bytes of a range.
     ///
     /// # Panics

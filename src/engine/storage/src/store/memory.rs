@@ -160,15 +160,13 @@ impl MemoryStore {
             // A write that passed its check before the swap holds a lock, so this waits for it; so it does for
             // adapters that still write there.
             let len = before.next_multiple_of(SECTOR_BYTES) - size;
-            let mut cleared = self.clear(size, len, false);
             for _ in 0..PLACING_WAITS {
-                if !matches!(cleared, Err(StoreError::Busy)) {
-                    break;
+                match self.clear(size, len, false) {
+                    Err(StoreError::Busy) => std::thread::sleep(PLACING_WAIT),
+                    ended => return ended,
                 }
-                std::thread::sleep(PLACING_WAIT);
-                cleared = self.clear(size, len, false);
             }
-            cleared?;
+            return Err(StoreError::Busy);
         }
         Ok(())
     }
